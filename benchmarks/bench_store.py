@@ -19,14 +19,14 @@ from allocpool.fleet.store import AnsweredLauncher, StoredCampaign, make_tables,
 from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.record import RESULT, TrialRecord
 
-SETTINGS = {"solutions": ["cpp/flat", "cpp/allocating"], "strategies": ["alloc", "pool"], "cases": ["A"]}
+SETTINGS = {"configurations": ["cpp/flat", "cpp/allocating"], "strategies": ["alloc", "pool"], "cases": ["A"]}
 CELLS = 4
 ITERATIONS = 30
 
 
 def template() -> TrialRecord:
     """The record of one real trial."""
-    one = {"solutions": ["cpp/flat"], "strategies": ["pool"], "cases": ["A"], "blocks": 1}
+    one = {"configurations": ["cpp/flat"], "strategies": ["pool"], "cases": ["A"], "blocks": 1}
     campaign = open_study("batch", "smoke", {**one, "seconds": 0.05, "warmup_seconds": 0.0})
     campaign.run()
     (record,) = campaign.records()

@@ -15,9 +15,9 @@ import pandas as pd
 
 from allocpool.evidence.trials import records
 from allocpool.packets.published import family, published_batch
-from allocpool.packets.specs import Solution
+from allocpool.packets.specs import Configuration
 
-SOLUTIONS = (
+CONFIGURATIONS = (
     ("java", "heap", "parallel", 11, None, "heap / Parallel / 11"),
     ("java", "heap", "cms", 11, None, "heap / CMS / 11"),
     ("java", "heap", "g1", 25, None, "heap / G1 / 25"),
@@ -57,14 +57,14 @@ def trials(
     noise: float = 0.03,
     seed: int = 1,
     centre: Centre = published_centre,
-    solutions: tuple[tuple[object, ...], ...] = SOLUTIONS,
+    configurations: tuple[tuple[object, ...], ...] = CONFIGURATIONS,
     cases: tuple[str, ...] = CASES,
 ) -> pd.DataFrame:
     """A finished campaign: one row per trial, log-normal noise of ``noise`` around ``centre``."""
     rng = np.random.default_rng(seed)
     rows = []
     for block in range(blocks):
-        for language, layout, collector, runtime, allocator, solution in solutions:
+        for language, layout, collector, runtime, allocator, configuration in configurations:
             for case in cases:
                 for strategy in STRATEGIES:
                     row: dict[str, object] = {
@@ -94,7 +94,7 @@ def trials(
                         "no_refinement": None,
                         "large_young": None,
                         "control": None,
-                        "solution": solution,
+                        "configuration": configuration,
                         "strategy": strategy,
                         "case": case,
                         "scale": 0.1,
@@ -175,12 +175,14 @@ def iterations(trials_frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def plan(left_out: tuple[str, ...] = ("java/heap/serial/25",)) -> pd.DataFrame:
-    """A plan summary: every synthetic solution planned, those of ``left_out`` not."""
-    keys = [f"cpp/{row[1]}/{row[4]}" if row[0] == "cpp" else f"java/{row[1]}/{row[2]}/{row[3]}" for row in SOLUTIONS]
+    """A plan summary: every synthetic configuration planned, those of ``left_out`` not."""
+    keys = [
+        f"cpp/{row[1]}/{row[4]}" if row[0] == "cpp" else f"java/{row[1]}/{row[2]}/{row[3]}" for row in CONFIGURATIONS
+    ]
     return pd.DataFrame(
         [
             {
-                "solution": Solution.parse(key).label,
+                "configuration": Configuration.parse(key).label,
                 "key": key,
                 "planned": key in keys,
                 "left_out_because": None if key in keys else "profile quick leaves it out",
@@ -193,7 +195,7 @@ def plan(left_out: tuple[str, ...] = ("java/heap/serial/25",)) -> pd.DataFrame:
 
 def fail(
     frame: pd.DataFrame,
-    solution: str,
+    configuration: str,
     strategy: str,
     case: str,
     status: str = "out_of_memory",
@@ -201,7 +203,7 @@ def fail(
 ) -> pd.DataFrame:
     """The same campaign with one cell's trials failed."""
     frame = frame.copy()
-    hit = (frame["solution"] == solution) & (frame["strategy"] == strategy) & (frame["case"] == case)
+    hit = (frame["configuration"] == configuration) & (frame["strategy"] == strategy) & (frame["case"] == case)
     frame.loc[hit, "status"] = status
     frame.loc[hit, "reason"] = reason
     frame.loc[hit, ["ns_per_packet", "cpu_ns_per_packet"]] = np.nan

@@ -27,7 +27,7 @@ from allocpool.evidence.ablation import (
 )
 from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, OTHER_WAY, REFUTED
 from allocpool.packets.comparisons import NOW, THEN
-from allocpool.packets.specs import Solution
+from allocpool.packets.specs import Configuration
 from allocpool.studies.allocation import claims as allocation_claims
 from allocpool.studies.allocation import explanations as of_allocation
 from allocpool.studies.batch import explanations as of_batch
@@ -113,26 +113,30 @@ def test_that_nothing_changes_is_seldom_told_to_turn_a_comparison() -> None:
     assert sum(told.count(outcome) for outcome in (TURNS, PART, FURTHER)) <= 20
 
 
-SOLUTIONS = tuple(
-    ("java", layout, collector, runtime, None, Solution.parse(f"java/{layout}/{collector}/{runtime}").label)
+CONFIGURATIONS = tuple(
+    ("java", layout, collector, runtime, None, Configuration.parse(f"java/{layout}/{collector}/{runtime}").label)
     for layout in ("heap", "native")
     for collector, runtime in (
         ("serial", 25), ("parallel", 25), ("g1", 25), ("genzgc", 25), ("shenandoah", 25), ("genshenandoah", 25),
         ("epsilon", 25), ("parallel", 11), ("cms", 11), ("g1", 11), ("zgc", 11), ("epsilon", 11),
     )
-) + synthetic.SOLUTIONS[-2:]  # fmt: skip
+) + synthetic.CONFIGURATIONS[-2:]  # fmt: skip
 
 
 def with_option(trials: pd.DataFrame, key: str, **facts: Any) -> pd.DataFrame:
-    """Trials of the solution of a key, as those of its plain one but for these facts of theirs."""
-    solution = Solution.parse(key)
-    rows = trials[trials["solution"] == solution.plain.model_copy(update={"allocator": _plain(solution)}).label]
-    options = {name: getattr(solution, name) for name in ("pool_order", "payload_touch", "large_pages", "allocator")}
-    return rows.assign(solution=solution.label, **options).assign(**facts)
+    """Trials of the configuration of a key, as those of its plain one but for these facts of theirs."""
+    configuration = Configuration.parse(key)
+    rows = trials[
+        trials["configuration"] == configuration.plain.model_copy(update={"allocator": _plain(configuration)}).label
+    ]
+    options = {
+        name: getattr(configuration, name) for name in ("pool_order", "payload_touch", "large_pages", "allocator")
+    }
+    return rows.assign(configuration=configuration.label, **options).assign(**facts)
 
 
-def _plain(solution: Solution) -> str | None:
-    return None if solution.language == "java" else "glibc"
+def _plain(configuration: Configuration) -> str | None:
+    return None if configuration.language == "java" else "glibc"
 
 
 def centre(row: dict[str, Any]) -> float:
@@ -152,7 +156,7 @@ def centre(row: dict[str, Any]) -> float:
 
 @pytest.fixture(scope="module")
 def trials() -> pd.DataFrame:
-    plain = synthetic.trials(blocks=6, noise=0.01, centre=centre, solutions=SOLUTIONS)
+    plain = synthetic.trials(blocks=6, noise=0.01, centre=centre, configurations=CONFIGURATIONS)
     payload = [
         with_option(plain, f"java/{layout}/epsilon/{runtime}/payload", ns_per_packet=350.0)
         for layout in ("heap", "native")

@@ -24,7 +24,7 @@ LEFT_OUT = shutil.ignore_patterns("target", "build*")
 """Results of builds; what Python has compiled, and Maven's settings in `.mvn`, save more than they take."""
 SETTINGS = {
     "blocks": 1, "cases": ["A"], "strategies": ["alloc", "fresh"], "seconds": 0.2, "min_collections": 1,
-    "solutions": ["cpp/roomy", "java/roomy/toygc/25", "cpp/flat"],
+    "configurations": ["cpp/roomy", "java/roomy/toygc/25", "cpp/flat"],
 }  # fmt: skip
 
 ONE_BY_ONE = """
@@ -227,7 +227,7 @@ def test_a_study_is_planned_run_tabled_drawn_and_explained(tree: Tree) -> None:
     planned, modes, trial = tree.allocpool(
         "plan toy --profile smoke --json", "trial --help", "trial mode=toy terms=10 --json"
     )
-    assert {cell["solution"] for cell in json.loads(planned)["cells"]} == {"10 terms", "1000 terms"}
+    assert {cell["configuration"] for cell in json.loads(planned)["cells"]} == {"10 terms", "1000 terms"}
     assert "  toy " in modes
     assert json.loads(trial)["total"] == 45
     shown = tree.by_papermill("99_toy", profile="smoke")
@@ -245,7 +245,7 @@ def test_a_study_is_planned_run_tabled_drawn_and_explained(tree: Tree) -> None:
 def test_a_strategy_layouts_and_a_collector_are_planned_run_tabled_drawn_and_explained(tree: Tree) -> None:
     settings = [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={json.dumps(value)}")]
     (planned,) = tree.allocpool(shlex.join(["plan", "batch", "--profile", "smoke", "--json", *settings]))
-    cells = {(cell["solution"], cell["strategy"]) for cell in json.loads(planned)["cells"] if cell["trials"]}
+    cells = {(cell["configuration"], cell["strategy"]) for cell in json.loads(planned)["cells"] if cell["trials"]}
     assert cells == {
         ("C++ roomy", "alloc"), ("C++ roomy", "fresh"), ("C++ flat", "alloc"), ("C++ flat", "fresh"),
         ("roomy / Toy GC / 25", "alloc"),
@@ -255,8 +255,8 @@ def test_a_strategy_layouts_and_a_collector_are_planned_run_tabled_drawn_and_exp
         assert word in shown
     (folder,) = (tree.root / "data" / "tidy").glob("smoke-*")
     trials = pd.read_parquet(folder / "batch" / "trials.parquet")
-    assert set(trials["status"]) == {"ok"}, trials[["solution", "strategy", "reason"]].to_string()
-    assert cells == set(zip(trials["solution"], trials["strategy"], strict=True))
+    assert set(trials["status"]) == {"ok"}, trials[["configuration", "strategy", "reason"]].to_string()
+    assert cells == set(zip(trials["configuration"], trials["strategy"], strict=True))
     cpu = pd.read_parquet(folder / "batch" / "cpu.parquet").merge(trials[["trial_id", "collector"]])
     assert cpu.loc[(cpu["collector"] == "toygc") & (cpu["thread_group"] == "gc"), "cpu_ns"].sum() > 0
     # And what it does is the same work.

@@ -398,7 +398,7 @@ def test_ctrl_c_at_the_shell_leaves_json(monkeypatch: pytest.MonkeyPatch, stops_
 
 def map_of(edges_ns: dict[str, tuple[float, float]]) -> pd.DataFrame:
     """Boundaries of both strategies at two live sets, the ends of an interval each, the same for both."""
-    columns = ["solution", "strategy", "deadline_ms", "live_messages", "edge_ns", "edge_low_ns", "edge_high_ns"]
+    columns = ["configuration", "strategy", "deadline_ms", "live_messages", "edge_ns", "edge_low_ns", "edge_high_ns"]
     rows = [
         ["heap / G1 / 25", strategy, 100.0, live, math.sqrt(low * high), low, high]
         for strategy, (low, high) in edges_ns.items()
@@ -430,11 +430,11 @@ def test_the_reader_is_told_where_on_the_map_the_workload_lies(
 
 
 PACKETS = {
-    "case": "B", "solution": "heap / G1 / 25", "heap_mb": 205, "queue_size": 10_000,
+    "case": "B", "configuration": "heap / G1 / 25", "heap_mb": 205, "queue_size": 10_000,
     "stored_count": 10_000, "status": "ok",
 }  # fmt: skip
 MESSAGES = {
-    "solution": "heap / G1 / 25", "sizes": "1024:1", "mean_bytes": 1024.0, "filled_share": 0.1, "read_share": 0.1,
+    "configuration": "heap / G1 / 25", "sizes": "1024:1", "mean_bytes": 1024.0, "filled_share": 0.1, "read_share": 0.1,
     "rate_per_s": None, "arrivals": "steady", "burst_length": 1, "delay_ms": 50.0, "messages_in_flight": 10_000,
     "kept_share": 0.0625, "kept_count": 10_000, "replacement": "random", "temporaries": 5, "temporary_bytes": 32,
     "live_mb": 0.0, "changed_mb_per_s": 0.0, "garbage_mb_per_s": 0.0, "threads": 1, "heap_mb": 205, "direct_mb": None,
@@ -470,16 +470,16 @@ def test_the_articles_packets_are_set_against_the_same_as_messages(alloc_ns: flo
     assert says in packets.sentence(found)
     assert "n = 8" in packets.sentence(found)
     assert len(packets.table(found)) == 1
-    assert "In the mean of" not in packets.sentence(found), "of one solution"
+    assert "In the mean of" not in packets.sentence(found), "of one configuration"
     assert found[0].larger.decision.ratio == pytest.approx(2.5, rel=noise)
     assert "has its own price: heap / G1 / 25: 2." in packets.sentence(found)
 
 
-def test_solutions_that_are_off_either_way_agree_in_the_mean() -> None:
+def test_configurations_that_are_off_either_way_agree_in_the_mean() -> None:
     """The mean is as sure as all of them are together, and no surer."""
     parts: list[list[pd.DataFrame]] = [[], []]
     for name, off in (("heap / G1 / 25", 1.2), ("heap / Parallel / 25", 1 / 1.2)):
-        told = {"solution": name}
+        told = {"configuration": name}
         parts[0].append(trials_of(MESSAGES | told, "cpu_ns_per_message", 300.0 * off))
         parts[1].append(trials_of(PACKETS | told, "cpu_ns_per_packet", 300.0))
     found = packets.alike(*map(pd.concat, parts))
@@ -487,7 +487,7 @@ def test_solutions_that_are_off_either_way_agree_in_the_mean() -> None:
     mean = packets.together(found)
     assert mean.equivalent and mean.decision.ratio == pytest.approx(1.0, abs=0.03)
     assert mean.decision.low < 1 < mean.decision.high
-    assert packets.sentence(found).startswith("**In the mean of 2 solutions the two agree**: what ")
+    assert packets.sentence(found).startswith("**In the mean of 2 configurations the two agree**: what ")
     width = math.log(mean.decision.high / mean.decision.low)
     apart = [math.log(each.apart.decision.high / each.apart.decision.low) for each in found]
     assert width == pytest.approx(math.sqrt(sum(each**2 for each in apart)) / 2, rel=0.15)

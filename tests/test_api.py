@@ -100,7 +100,7 @@ def test_every_study_loads_with_labels_and_a_cost(study: str) -> None:
     assert len(frame) == len(stored) > 0
     assert frame["configuration"].notna().all() and not frame["configuration"].str.contains(" / ").any()
     assert frame[frame.attrs["cost"]].notna().any()
-    assert not {"solution", "ns_per_packet", "cpu_ns_per_packet"} & set(frame)
+    assert not {"configuration", "ns_per_packet", "cpu_ns_per_packet"} & set(frame)
 
 
 def test_labels_are_those_of_a_stranger() -> None:
@@ -109,7 +109,7 @@ def test_labels_are_those_of_a_stranger() -> None:
     assert {"A": 2_000, "B": 200_000, "C": 990_000}.items() <= by_case.to_dict().items()
     assert {"G1, JDK 25", "generational ZGC, JDK 27", "C++ flat"} <= set(frame["configuration"])
     stored = store.read_tables("batch", "standard")[0]["trials"]
-    assert frame["configuration"].nunique() == stored["solution"].nunique(), "no two share a name"
+    assert frame["configuration"].nunique() == stored["configuration"].nunique(), "no two share a name"
 
 
 def test_other_tables_and_hosts() -> None:
@@ -203,7 +203,7 @@ def test_plan_and_status_are_those_of_the_campaign() -> None:
 def test_run_measures_once_and_its_results_load() -> None:
     small: dict[str, Any] = {
         "blocks": 1,
-        "solutions": ["cpp/flat"],
+        "configurations": ["cpp/flat"],
         "strategies": ["alloc", "pool"],
         "cases": ["A"],
         "beside": {},

@@ -29,7 +29,7 @@ def campaign(ratios: dict[str, float], host: str = "here", noise: float = 0.01, 
     def centre(row: dict[str, object]) -> float:
         return 100.0 * (ratios[str(row["case"])] if row["strategy"] == "alloc" else 1.0)
 
-    trials = synthetic.trials(blocks=6, noise=noise, centre=centre, solutions=G1, cases=tuple(ratios))
+    trials = synthetic.trials(blocks=6, noise=noise, centre=centre, configurations=G1, cases=tuple(ratios))
     sizes = {case: round(alive * scale) // 2 for case, alive in ALIVE.items()}
     half = trials["case"].map(sizes)
     return trials.assign(host_id=host, scale=scale, queue_size=half, stored_count=half)
@@ -137,7 +137,7 @@ def test_a_profile_names_the_studies_of_its_findings() -> None:
 
 def test_the_answer_is_of_the_newest_java_and_of_cpp(monkeypatch: pytest.MonkeyPatch) -> None:
     both = (*G1, ("java", "heap", "g1", 17, None, "heap / G1 / 17"), ("cpp", "flat", None, None, "glibc", "C++ flat"))
-    trials = synthetic.trials(blocks=6, noise=0.01, solutions=both)
+    trials = synthetic.trials(blocks=6, noise=0.01, configurations=both)
     monkeypatch.setattr(findings.Measured, "_table", lambda *_which: trials)
     measured = findings.Measured("made-up")
     monkeypatch.setattr(findings.Measured, "on_record", measured.rungs)
@@ -156,7 +156,7 @@ def of_today(pool_ns: dict[int, float], start_ns: dict[int, float]) -> pd.DataFr
             return 20.0
         return pool_ns[int(str(row["runtime"]))] if row["strategy"] == "pool" else 100.0
 
-    trials = synthetic.trials(blocks=6, noise=0.01, centre=centre, solutions=(*g1, flat), cases=("B",))
+    trials = synthetic.trials(blocks=6, noise=0.01, centre=centre, configurations=(*g1, flat), cases=("B",))
     starts = [start_ns.get(release, 100.0) for release in trials["runtime"].astype(int)]
     return trials.assign(start_ns_per_packet=starts, window="whole", allocated_bytes=10**9)
 
@@ -248,7 +248,8 @@ def test_by_bytes_as_many_bytes_are_alive_in_every_trial() -> None:
 def test_by_bytes_each_size_is_judged() -> None:
     rng = np.random.default_rng(1)
     rows = [
-        {"solution": name, "language": language, "collector": collector, "runtime": runtime, "allocator": allocator,
+        {"configuration": name, "language": language, "collector": collector, "runtime": runtime,
+        "allocator": allocator,
          "mean_bytes": float(size), "messages_in_flight": 2**20 // size, "kept_count": 2**20 // size,
          "strategy": strategy, "block": block, "status": "ok",
          "ns_per_message": 100 * (ratio if strategy == "alloc" else 1) * float(np.exp(rng.normal(0, 0.01)))}

@@ -18,10 +18,10 @@ from matplotlib.text import Text
 from allocpool.errors import UserError
 from allocpool.evidence import reference
 from allocpool.evidence.style import alt, smallest_text_px
-from allocpool.evidence.trials import configuration, records
-from allocpool.packets import cells, columns, published, tables
+from allocpool.evidence.trials import records, spelled_out
+from allocpool.packets import cells, published, tables
 from allocpool.packets import plots as packets_plots
-from allocpool.packets.specs import Solution
+from allocpool.packets.specs import Configuration
 from allocpool.studies.batch import plots as batch_plots
 
 _COLUMNS_THEN = (
@@ -46,8 +46,8 @@ def summary_html(told: pd.DataFrame) -> str:
     return shown.as_raw_html()
 
 
-def one(results: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
-    hit = (results["solution"] == solution) & (results["strategy"] == strategy) & (results["case"] == case)
+def one(results: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:
+    hit = (results["configuration"] == configuration) & (results["strategy"] == strategy) & (results["case"] == case)
     assert hit.sum() == 1
     return results[hit].iloc[0]
 
@@ -72,16 +72,16 @@ def test_a_failed_cell_says_why(results: pd.DataFrame) -> None:
 
 def test_a_cell_that_failed_in_part_says_so() -> None:
     trials = synthetic.trials(blocks=2)
-    hit = (trials["solution"] == "C++ flat") & (trials["strategy"] == "mix") & (trials["case"] == "A")
+    hit = (trials["configuration"] == "C++ flat") & (trials["strategy"] == "mix") & (trials["case"] == "A")
     trials.loc[hit & (trials["block"] == 1), ["status", "reason"]] = ["timeout", "did not end within 60 s"]
     cell = one(cells.cells(trials), "C++ flat", "mix", "A")
     assert (cell["n"], cell["partial"]) == (1, "1 of 2 trials: timeout: did not end within 60 s")
 
 
 def test_a_planned_cell_without_trials_is_there(trials: pd.DataFrame) -> None:
-    started = trials[trials["solution"] != "C++ flat"]
+    started = trials[trials["configuration"] != "C++ flat"]
     results = cells.cells(started, synthetic.plan(), PAIRS)
-    missing = results[results["solution"] == "C++ flat"]
+    missing = results[results["configuration"] == "C++ flat"]
     assert len(missing) == len(PAIRS)
     assert set(missing["gap"]) == {"not run yet"}
     assert set(missing["layout"]) == {"flat"}
@@ -113,38 +113,16 @@ def test_what_the_article_did_not_vary_has_no_published_figure() -> None:
         "java/native/g1/25/fresh", "java/heap/g1/25/lean_view", "cpp/allocating/payload", "cpp/flat/host_cpu",
     ]  # fmt: skip
     rows = pd.DataFrame([
-        {**solution.model_dump(), "solution": solution.label, "strategy": "alloc", "case": "B"}
-        for solution in map(Solution.parse, keys)
+        {**configuration.model_dump(), "configuration": configuration.label, "strategy": "alloc", "case": "B"}
+        for configuration in map(Configuration.parse, keys)
     ])  # fmt: skip
     found = published.with_published(rows)
     assert found["published_ns"].notna().tolist() == [True, False, True, *[False] * 6]
-    assert found["published_solution"].notna().tolist() == [True, False, True, *[False] * 6]
+    assert found["published_configuration"].notna().tolist() == [True, False, True, *[False] * 6]
 
 
-def test_an_older_record_is_named_for_what_it_did_and_has_no_published_figure() -> None:
-    keys = ["cpp/flat", "cpp/allocating", "java/heap/g1/11", "java/flat/g1/25", "cpp/flat/jemalloc"]
-    then = [Solution.parse(key).model_dump(include=set(_COLUMNS_THEN)) for key in keys]
-    older = pd.DataFrame(then).assign(solution="of then", strategy="alloc", case="B", ns_per_packet=range(5))
-    older["steps"] = older["steps"].where(older["language"] == "java", None)
-    older["runtime"] = older["runtime"].astype("Int64")
-    older.loc[3, "steps"] = None
-    older[["lazy_heap", "explicit_gc", "pause_target", "control"]] = pd.NA
-    now = columns.in_todays_words({"trials": older})["trials"]
-    assert now["solution"].tolist() == [
-        "C++ flat / inline / fresh", "C++ allocating / inline / fresh", "heap / G1 / 11 / lean view / fresh",
-        "flat / G1 / 25 / fresh", "C++ flat / jemalloc / inline / fresh",
-    ]  # fmt: skip
-    assert now["ns_per_packet"].tolist() == list(range(5))
-    assert now["steps"].fillna("").tolist() == ["inline", "inline", "", "contiguous,one_line,stride,prefetch", "inline"]
-    assert now["lean_view"].tolist() == [False, False, True, False, False]
-    assert not now["detached"].any() and now[["no_refinement", "large_young"]].isna().all(axis=None)
-    assert published.with_published(now)["published_ns"].isna().all()
-    assert columns.in_todays_words({"trials": now})["trials"] is now
-    assert columns.in_todays_words({"cpu": older[["case"]]})["cpu"].columns.tolist() == ["case"]
-
-
-def test_solutions_are_ordered_java_first(results: pd.DataFrame) -> None:
-    order = cells.solution_order(results)
+def test_configurations_are_ordered_java_first(results: pd.DataFrame) -> None:
+    order = cells.configuration_order(results)
     assert order[0] == "heap / Parallel / 11"
     assert order[-2:] == ["C++ allocating", "C++ flat"]
 
@@ -154,22 +132,22 @@ def test_highlights_are_the_cheapest_cells(results: pd.DataFrame) -> None:
     for case, group in results[results["strategy"] != "dummy"].groupby("case"):
         best = group.nsmallest(1, "ns").iloc[0]
         mark = marks[(marks["case"] == case) & (marks["rank"] == "best overall")].iloc[0]
-        assert (mark["solution"], mark["strategy"]) == (best["solution"], best["strategy"])
-        java = marks[(marks["case"] == case) & marks["rank"].str.contains("Java")]["solution"]
+        assert (mark["configuration"], mark["strategy"]) == (best["configuration"], best["strategy"])
+        java = marks[(marks["case"] == case) & marks["rank"].str.contains("Java")]["configuration"]
         assert java.nunique() == 2
         assert not java.str.startswith("C++").any()
 
 
 def test_a_best_cell_says_how_many_others_may_be_as_cheap() -> None:
     def centre(row: dict[str, object]) -> float:
-        first = row["solution"] == "C++ flat" and row["strategy"] == "pool"
+        first = row["configuration"] == "C++ flat" and row["strategy"] == "pool"
         return 50.0 if first and row["case"] != "C" else 100.0
 
     told = cells.cells(synthetic.trials(blocks=5, centre=centre, noise=0.02, cases=("B", "C")))
     marks = tables.highlights(told)
     best = {row.case: row for row in records(marks[marks["rank"] == tables.BEST])}
     sure, unsure = best["B"], best["C"]
-    assert (sure.solution, sure.not_dearer) == ("C++ flat", 0)
+    assert (sure.configuration, sure.not_dearer) == ("C++ flat", 0)
     assert unsure.not_dearer > unsure.of / 2
     note = summary_html(told)
     assert f"in case B it is shown to be the cheapest of {sure.of}" in note
@@ -178,9 +156,9 @@ def test_a_best_cell_says_how_many_others_may_be_as_cheap() -> None:
 
 def test_a_mean_that_hides_something_says_so_with_a_trimmed_one_beside() -> None:
     trials = synthetic.trials(blocks=6, noise=0.01, centre=lambda _row: 100.0, cases=("B",))
-    slow = (trials["solution"] == "C++ flat") & (trials["strategy"] == "pool") & trials["block"].isin([1, 3, 4])
+    slow = (trials["configuration"] == "C++ flat") & (trials["strategy"] == "pool") & trials["block"].isin([1, 3, 4])
     trials.loc[slow, "ns_per_packet"] *= 4
-    far = (trials["solution"] == "C++ allocating") & (trials["strategy"] == "mix") & (trials["block"] == 2)
+    far = (trials["configuration"] == "C++ allocating") & (trials["strategy"] == "mix") & (trials["block"] == 2)
     trials.loc[far, "ns_per_packet"] *= 3
     told = cells.cells(trials)
     assert one(told, "C++ flat", "pool", "B")["remark"].startswith("two speeds")
@@ -188,7 +166,7 @@ def test_a_mean_that_hides_something_says_so_with_a_trimmed_one_beside() -> None
     assert swayed["trimmed_ns"] == pytest.approx(100, rel=0.02)
     assert swayed["ns"] > 110
     assert "2 of 32 means hide something: C++ flat with pool in case B (two speeds" in cells.certainty(trials)
-    compared = tables.comparison_table(trials).set_index("solution")
+    compared = tables.comparison_table(trials).set_index("configuration")
     assert str(compared.loc["C++ flat", "remark"]).startswith("pool: two speeds")
     assert "trimmed" in summary_html(told)
 
@@ -219,25 +197,25 @@ def test_an_open_comparison_says_what_it_would_take() -> None:
     assert row["more_minutes"] == pytest.approx(row["more_trials"] * 2 * 4.0 / 60), "a trial takes 4 s"
     few = tables.comparison_table(alike[alike["block"] < 2])
     assert few["text"].str.contains("at least 3 more trials each").all()
-    empty = tables.comparison_table(synthetic.fail(alike, "C++ flat", "pool", "B")).set_index("solution")
+    empty = tables.comparison_table(synthetic.fail(alike, "C++ flat", "pool", "B")).set_index("configuration")
     assert empty.loc["C++ flat", "text"] == "not measured"
 
 
 def test_an_interval_that_says_nothing_is_not_told() -> None:
     trials = synthetic.trials(blocks=2, noise=0.01, cases=("B",))
-    hit = (trials["solution"] == "C++ flat") & (trials["strategy"] == "pool") & (trials["block"] == 0)
+    hit = (trials["configuration"] == "C++ flat") & (trials["strategy"] == "pool") & (trials["block"] == 0)
     trials.loc[hit, "ns_per_packet"] *= 8
     cell = one(cells.cells(trials), "C++ flat", "pool", "B")
     assert (cell["method"], cell["low"], cell["high"]) == ("spread unknown", cell["ns"], cell["ns"])
     assert "2 trials too far apart for an interval, spread unknown" in cells.spread_caption(cells.cells(trials))
-    told = tables.comparison_table(trials).set_index("solution")
+    told = tables.comparison_table(trials).set_index("configuration")
     assert "(spread unknown), n = 2" in str(told.loc["C++ flat", "text"])
 
 
 def test_summary_table_has_figures_intervals_published_figures_and_reasons(results: pd.DataFrame) -> None:
     page = BeautifulSoup(summary_html(results), "html.parser")
     rows = {row.th.get_text(): row for row in page.select("tbody tr") if row.th}
-    assert list(rows) == cells.solution_order(results)
+    assert list(rows) == cells.configuration_order(results)
     flat = rows["C++ flat"].find_all("td")
     assert len(flat) == len(PAIRS)
     # Columns run by case, then by strategy: dummy, alloc, mix, pool of case A come first.
@@ -250,12 +228,12 @@ def test_summary_table_has_figures_intervals_published_figures_and_reasons(resul
 
 
 def test_gaps_table_folds_and_adds_what_is_left_out(results: pd.DataFrame) -> None:
-    rows = tables.gaps_table(results, synthetic.plan()).set_index("solution")
+    rows = tables.gaps_table(results, synthetic.plan()).set_index("configuration")
     assert rows.loc["heap / G1 / 25", "cells"] == "C: alloc"
     assert rows.loc["heap / Serial / 25", "reason"] == "profile quick leaves it out"
     assert rows.loc["heap / Serial / 25", "cells"] == "all"
     many = tables.gaps_table(results, synthetic.plan(("java/heap/serial/25", "java/heap/serial/21")))
-    assert many["solution"].tolist()[-1] == "2 more solutions", "one sentence, not one row each"
+    assert many["configuration"].tolist()[-1] == "2 more configurations", "one sentence, not one row each"
 
 
 def test_an_idle_pool_is_drawn_with_what_its_buffers_take(trials: pd.DataFrame) -> None:
@@ -335,4 +313,4 @@ def test_caption_counts_trials(results: pd.DataFrame) -> None:
     ],
 )
 def test_a_configuration_is_shown_as_a_stranger_reads_it(stored: object, shown: object) -> None:
-    assert configuration(stored) == shown
+    assert spelled_out(stored) == shown

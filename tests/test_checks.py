@@ -44,7 +44,7 @@ def test_equal_work_has_one_outcome(contract: pd.DataFrame) -> None:
     ("column", "value"), [("checksum", "ffffffffffffffff"), ("received", 5), ("tcp", 1), ("evicted", 7)]
 )
 def test_other_work_is_found_and_named(contract: pd.DataFrame, column: str, value: Any) -> None:
-    odd = contract.index[contract["solution"] == "C++ flat"][0]
+    odd = contract.index[contract["configuration"] == "C++ flat"][0]
     contract.loc[odd, column] = value
     (fault,) = checks.contract_faults(contract)
     assert f"{column} differs on C++ flat" in fault
@@ -109,7 +109,7 @@ def test_host_table_calls_unknown_what_is_not_told() -> None:
 def instrument(**settings: Any) -> InstrumentProfile:
     given: dict[str, Any] = {
         "profile": "test", "blocks": 3, "scale": 0.01, "seconds": 0.1, "warmup_seconds": 0.1,
-        "contract_packets": 100_000, "solutions": ["java/heap/g1/25", "java/heap/epsilon/25", "cpp/flat"],
+        "contract_packets": 100_000, "configurations": ["java/heap/g1/25", "java/heap/epsilon/25", "cpp/flat"],
     }  # fmt: skip
     return InstrumentProfile(**{**given, **settings})
 

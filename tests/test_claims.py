@@ -29,7 +29,6 @@ from allocpool.evidence.claims import (
 from allocpool.evidence.tables import NOT_TESTED
 from allocpool.evidence.trials import failures, quiet_or_noisy
 from allocpool.packets import cells
-from allocpool.packets.columns import in_todays_words
 from allocpool.packets.comparisons import (
     ALLOCATE,
     AS_CMS,
@@ -45,7 +44,7 @@ from allocpool.packets.comparisons import (
     Batch,
     headline,
 )
-from allocpool.packets.specs import Solution
+from allocpool.packets.specs import Configuration
 from allocpool.studies.batch import story
 from allocpool.studies.batch.claims import BATCH_CLAIMS, case_a_evidence, evaluate, implied_case_a_size
 from allocpool.studies.native.claims import NATIVE_CLAIMS
@@ -56,11 +55,11 @@ BY_ID = {claim.id: claim for claim in BATCH_CLAIMS}
 STANDS_FOR = {"cms": "parallel", "genzgc": "zgc", "shenandoah": "g1", "epsilon": "zgc"}
 CMS = ("java", "heap", "cms", 11, None, "heap / CMS / 11")
 HEAP_CMS = ("java", "heap", "parallel", 11, None, "heap / Parallel / 11")
-CPP = synthetic.SOLUTIONS[-2:]
+CPP = synthetic.CONFIGURATIONS[-2:]
 
 
 def java(set_up: str, *more: str) -> tuple[tuple[object, ...], ...]:
-    """The Java solutions of a set-up, and those of more collectors on its release."""
+    """The Java configurations of a set-up, and those of more collectors on its release."""
     chosen = SET_UPS[set_up]
     return tuple(
         ("java", layout, collector, chosen.runtime, None, chosen.label(layout, collector))
@@ -90,7 +89,9 @@ Verdicts = dict[tuple[str, str], Verdict]
 
 def verdicts(centre: synthetic.Centre, *some: str, blocks: int = 5, **settings: Any) -> Verdicts:
     """Of all claims on batch, or of some."""
-    trials = synthetic.trials(**{"blocks": blocks, "noise": 0.0005, "centre": centre, "solutions": ALL, **settings})
+    trials = synthetic.trials(
+        **{"blocks": blocks, "noise": 0.0005, "centre": centre, "configurations": ALL, **settings}
+    )
     asked = [BY_ID[id] for id in some] or BATCH_CLAIMS
     return {(found.claim.id, found.set_up): found for found in evaluate(trials, asked)}
 
@@ -214,7 +215,9 @@ def test_what_is_often_so_is_not_refuted_by_an_exception() -> None:
             of_others = row["collector"] in ("g1", "zgc")
             return (300.0 if (row["layout"], row["strategy"], row["case"]) in worse else 90.0) if of_others else 100.0
 
-        return verdicts(centre, "g1-zgc-batch-worse", solutions=java(AS_PARALLEL))["g1-zgc-batch-worse", AS_PARALLEL]
+        return verdicts(centre, "g1-zgc-batch-worse", configurations=java(AS_PARALLEL))[
+            "g1-zgc-batch-worse", AS_PARALLEL
+        ]
 
     assert [mostly(share).outcome for share in (17, 10, 9, 2)] == [REPRODUCED, REPRODUCED, MIXED, MIXED]
 
@@ -229,7 +232,7 @@ def test_then_and_now_are_judged_apart() -> None:
 
 
 def test_the_generational_zgc_is_not_the_published_one() -> None:
-    found = verdicts(true_to_article, "zgc-best-c", solutions=java(NOW))
+    found = verdicts(true_to_article, "zgc-best-c", configurations=java(NOW))
     assert found["zgc-best-c", THEN].missing == tuple(
         Missing(name, "not part of this campaign") for name in ("CMS", "G1", "ZGC")
     )
@@ -244,22 +247,22 @@ def test_each_reading_of_what_the_article_calls_cms_is_judged_apart() -> None:
     assert (found["mix-low-use", AS_CMS].outcome, found["mix-low-use", AS_PARALLEL].outcome) == (REPRODUCED, REFUTED)
 
 
-def test_a_solution_that_departs_from_the_published_one_takes_no_part() -> None:
-    departs = Solution.parse("java/heap/g1/11/lazy_heap")
+def test_a_configuration_that_departs_from_the_published_one_takes_no_part() -> None:
+    departs = Configuration.parse("java/heap/g1/11/lazy_heap")
     row = ("java", "heap", "g1", 11, None, departs.label)
-    trials = synthetic.trials(noise=0.0005, centre=true_to_article, solutions=(*ALL, row))
-    assert departs.label not in Batch(trials, THEN).solutions()
-    assert departs.label in Batch(trials, PUBLISHED).solutions()
+    trials = synthetic.trials(noise=0.0005, centre=true_to_article, configurations=(*ALL, row))
+    assert departs.label not in Batch(trials, THEN).configurations()
+    assert departs.label in Batch(trials, PUBLISHED).configurations()
 
 
 @pytest.mark.parametrize("blocks", [1, 4])
 def test_fewer_than_five_blocks_decide_nothing(blocks: int) -> None:
-    found = verdicts(true_to_article, blocks=blocks, solutions=(*java(THEN, "epsilon"), *CPP))
+    found = verdicts(true_to_article, blocks=blocks, configurations=(*java(THEN, "epsilon"), *CPP))
     assert {found[claim.id, name].outcome for claim in ORDERINGS for name in claim.set_ups} == {OPEN}
 
 
 def test_noise_hides_a_difference() -> None:
-    trials = synthetic.trials(blocks=5, noise=1.0, seed=3, centre=lambda _row: 100.0, solutions=ALL)
+    trials = synthetic.trials(blocks=5, noise=1.0, seed=3, centre=lambda _row: 100.0, configurations=ALL)
     assert {verdict.outcome for verdict in evaluate(trials, ORDERINGS)} == {OPEN}
 
 
@@ -267,11 +270,11 @@ def test_the_best_is_judged_against_every_rival() -> None:
     """Which of the rivals is the cheapest is chosen by the same trials, so it is paid for."""
 
     def among(rivals: int, flat: float, noise: float = 0.1) -> Evidence:
-        solutions = (*CPP, *java(THEN)[:rivals])
+        configurations = (*CPP, *java(THEN)[:rivals])
         centre = {"C++ flat": flat}
         trials = synthetic.trials(
-            blocks=5, noise=noise, solutions=solutions, cases=("B",),
-            centre=lambda row: centre.get(str(row["solution"]), 100.0),
+            blocks=5, noise=noise, configurations=configurations, cases=("B",),
+            centre=lambda row: centre.get(str(row["configuration"]), 100.0),
         )  # fmt: skip
         return BY_ID["cpp-flat-best"].evidence(Batch(trials, THEN))
 
@@ -291,7 +294,7 @@ def test_each_strategy_is_each_strategy(name: str) -> None:
     """Where the small pool was not measured at all, what is said of every strategy is not shown by two of them."""
     of = {"C++ flat": 10.0, "C++ allocating": 300.0}
     trials = synthetic.trials(
-        blocks=5, noise=0.0005, solutions=ALL, centre=lambda row: of.get(str(row["solution"]), 100.0)
+        blocks=5, noise=0.0005, configurations=ALL, centre=lambda row: of.get(str(row["configuration"]), 100.0)
     )
     assert {found.outcome for found in evaluate(trials, [BY_ID[name]])} == {REPRODUCED}
     judged = evaluate(trials[trials["strategy"] != "mix"], [BY_ID[name]])
@@ -301,21 +304,25 @@ def test_each_strategy_is_each_strategy(name: str) -> None:
 
 
 def test_a_collector_that_took_no_part_leaves_a_claim_open() -> None:
-    found = verdicts(true_to_article, "mix-low-use", solutions=tuple(s for s in ALL if s[2] not in ("cms", "parallel")))
+    found = verdicts(
+        true_to_article, "mix-low-use", configurations=tuple(s for s in ALL if s[2] not in ("cms", "parallel"))
+    )
     assert found["mix-low-use", AS_CMS].outcome == OPEN
     assert found["mix-low-use", AS_CMS].missing == (Missing("CMS", "not part of this campaign"),)
 
 
 def test_a_failed_cell_leaves_a_claim_open() -> None:
-    trials = synthetic.fail(synthetic.trials(centre=true_to_article, solutions=ALL), "heap / G1 / 11", "alloc", "C")
+    trials = synthetic.fail(
+        synthetic.trials(centre=true_to_article, configurations=ALL), "heap / G1 / 11", "alloc", "C"
+    )
     found = {verdict.set_up: verdict for verdict in evaluate(trials, [BY_ID["others-collapse-c"]])}[THEN]
     assert found.outcome == OPEN
     assert "not measured in 1" in found.sentence
     assert found.missing == (Missing("heap / G1 / 11 alloc C", "out of memory: Java heap space"),)
 
 
-def test_a_claim_about_solutions_that_did_not_run_has_nothing_to_compare() -> None:
-    trials = synthetic.trials(solutions=tuple(s for s in ALL if s[0] == "java"), centre=true_to_article)
+def test_a_claim_about_configurations_that_did_not_run_has_nothing_to_compare() -> None:
+    trials = synthetic.trials(configurations=tuple(s for s in ALL if s[0] == "java"), centre=true_to_article)
     (found,) = evaluate(trials, [BY_ID["cpp-pool"]])
     assert (found.outcome, len(found.evidence)) == (OPEN, 0)
 
@@ -344,7 +351,7 @@ def test_each_release_has_its_own_distance() -> None:
         return synthetic.published_centre(row) * (shape if row["runtime"] == 25 else 1.0)
 
     one, both = (
-        synthetic.trials(blocks=5, centre=far_off, solutions=(HEAP_CMS, CMS, *more)) for more in ((), (of_25,))
+        synthetic.trials(blocks=5, centre=far_off, configurations=(HEAP_CMS, CMS, *more)) for more in ((), (of_25,))
     )
     found = [evaluate(trials, [BY_ID["cms-is-cms"]])[0] for trials in (one, both)]
     assert [verdict.outcome for verdict in found] == [REFUTED, REFUTED]
@@ -357,7 +364,7 @@ def test_equal_shapes_do_not_decide_which_collector_it_was() -> None:
 
 
 def test_the_shape_needs_both_collectors() -> None:
-    found = evaluate(synthetic.trials(solutions=(HEAP_CMS,)), [BY_ID["cms-is-cms"]])[0]
+    found = evaluate(synthetic.trials(configurations=(HEAP_CMS,)), [BY_ID["cms-is-cms"]])[0]
     assert (found.outcome, "not both measured" in found.sentence) == (OPEN, True)
 
 
@@ -397,24 +404,11 @@ def test_counts_that_disagree_leave_the_size_of_case_a_open() -> None:
     assert judged_case_a(gc).outcome == OPEN
 
 
-def test_stored_tables_of_an_older_version_say_what_they_are() -> None:
-    now = synthetic.trials(blocks=1, cases=("A", "B"))
-    then = now.drop(columns=["lazy_heap", "explicit_gc", "pause_target", "pool_order", "pool_reuse"])
-    then.loc[then["case"] == "A", ["queue_size", "stored_count"]] = 1_000
-    told = in_todays_words({"trials": then})["trials"]
-    assert set(told["case"]) == {"A10k", "B"}
-    cms, g1 = (set(told.loc[told["collector"] == name, "solution"]) for name in ("cms", "g1"))
-    assert cms == {"heap / CMS / 11 / lean view / pause target / fresh"}
-    assert g1 == {"heap / G1 / 25 / lean view / fresh", "native / G1 / 25 / lean view / fresh"}
-    assert told.loc[told["collector"] != "cms", "explicit_gc"].isna().all()
-    pd.testing.assert_frame_equal(in_todays_words({"trials": now})["trials"], now)
-
-
 def test_both_sizes_of_case_a_stand_side_by_side() -> None:
     def centre(row: dict[str, object]) -> float:
         return 150.0 if row["case"] == "A10k" else 100.0
 
-    trials = synthetic.trials(cases=("A", "A10k"), centre=centre, noise=0.001, solutions=(HEAP_CMS,))
+    trials = synthetic.trials(cases=("A", "A10k"), centre=centre, noise=0.001, configurations=(HEAP_CMS,))
     rows = story.case_a_table(trials)
     assert set(rows["strategy"]) == set(synthetic.STRATEGIES)
     assert {row[:3] for row in rows["A10k over A"]} == {"1.5"}
@@ -422,16 +416,16 @@ def test_both_sizes_of_case_a_stand_side_by_side() -> None:
 
 
 def test_a_setting_is_set_beside_the_same_cell_as_set() -> None:
-    lazy = Solution.parse("java/heap/parallel/11/lazy_heap")
+    lazy = Configuration.parse("java/heap/parallel/11/lazy_heap")
     rows = (HEAP_CMS, (*HEAP_CMS[:5], lazy.label))
     trials = synthetic.trials(
-        blocks=5, cases=("B",), noise=0.001, solutions=rows,
-        centre=lambda row: 200.0 if row["solution"] == lazy.label else 100.0,
+        blocks=5, cases=("B",), noise=0.001, configurations=rows,
+        centre=lambda row: 200.0 if row["configuration"] == lazy.label else 100.0,
     )  # fmt: skip
     trials["huge_pages_mb"] = 0.0
-    trials["lazy_heap"] = (trials["solution"] == lazy.label).astype("boolean")
+    trials["lazy_heap"] = (trials["configuration"] == lazy.label).astype("boolean")
     (row,) = story.settings_table(trials[trials["strategy"] == "pool"]).to_dict("records")
-    assert (row["solution"], row["setting"]) == (HEAP_CMS[5], "lazy_heap")
+    assert (row["configuration"], row["setting"]) == (HEAP_CMS[5], "lazy_heap")
     assert row["cost with over without"].startswith("2.")
 
 
@@ -546,7 +540,7 @@ def test_failures_and_processor_time_are_told_in_words() -> None:
 
 def test_today_is_the_newest_release_in_the_data() -> None:
     made_up = [(*row[:3], 29, None, str(row[5]).replace("/ 25", "/ 29")) for row in java(NOW, "epsilon")]
-    found = verdicts(true_to_article, "others-collapse-c", "pool-everywhere-batch", solutions=(*ALL, *made_up))
+    found = verdicts(true_to_article, "others-collapse-c", "pool-everywhere-batch", configurations=(*ALL, *made_up))
     for id in ("others-collapse-c", "pool-everywhere-batch"):
         names = " ".join([*found[id, NOW].evidence["larger"], *found[id, NOW].evidence["smaller"]])
         assert "/ 29" in names and "/ 25" not in names

@@ -9,7 +9,7 @@ import pytest
 
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, Verdict, judge
 from allocpool.packets.comparisons import AS_PARALLEL, IN_CPP, NOW, THEN
-from allocpool.packets.specs import SETTINGS, Solution
+from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import REALTIME_CLAIMS, Realtime
 
@@ -17,9 +17,13 @@ PARALLEL, ZGC, GEN_ZGC = "java/heap/parallel/11", "java/heap/zgc/11", "java/heap
 
 
 def facts(key: str) -> dict[str, Any]:
-    solution = Solution.parse(key)
+    configuration = Configuration.parse(key)
     none: dict[str, Any] = dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS))
-    return none | solution.model_dump() | {"solution": solution.label, "scale": 0.1, "status": "ok", "reason": None}
+    return (
+        none
+        | configuration.model_dump()
+        | {"configuration": configuration.label, "scale": 0.1, "status": "ok", "reason": None}
+    )
 
 
 def search(key: str, strategy: str = "pool", case: str = "A", ns: float | None = 300.0, **changes: Any) -> pd.DataFrame:

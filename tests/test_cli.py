@@ -93,9 +93,9 @@ def test_the_parts_of_a_trial_are_all_of_its_time() -> None:
     }  # fmt: skip
 
 
-def test_the_benchmark_of_trials_tells_each_solution_with_both_strategies(data: Path) -> None:
+def test_the_benchmark_of_trials_tells_each_configuration_with_both_strategies(data: Path) -> None:
     sizes = ("--scale", "0.01", "--seconds", "0.05", "--warmup-seconds", "0.05")
-    told = allocpool("bench", "trial", "--rounds", "1", "--case", "A", "--solution", "cpp/flat", *sizes)
+    told = allocpool("bench", "trial", "--rounds", "1", "--case", "A", "--configuration", "cpp/flat", *sizes)
     assert told.exit_code == 0, told.output
     assert [line.split(":")[0] for line in told.output.splitlines()] == ["cpp/flat A alloc", "cpp/flat A pool"]
 
@@ -230,7 +230,7 @@ def test_options_of_a_java_trial_reach_its_jvm_and_change_nothing_about_its_work
     plain, changed = (json.loads(allocpool(*words, *more).output) for more in ([], options))
     flags = {"-XX:+UnlockDiagnosticVMOptions", "-XX:-G1UseConcRefinement", "-XX:NewRatio=2"}
     assert set(changed["jvm_flags"]) - set(plain["jvm_flags"]) == flags
-    assert changed["solution"] == plain["solution"] + " / no refinement / large young / detached"
+    assert changed["configuration"] == plain["configuration"] + " / no refinement / large young / detached"
     assert (changed["checksum"], changed["counts"]) == (plain["checksum"], plain["counts"])
 
 

@@ -55,12 +55,12 @@ def toy(with_row: Callable[[Collector], None]) -> None:
 
 def drawn() -> Figure:
     """Trials of the toy collector, of G1 and of C++, in a figure whose colours mean collectors."""
-    solutions = (
+    configurations = (
         ("java", "heap", "toy", 25, None, "heap / Toy / 25"),
         ("java", "heap", "g1", 25, None, "heap / G1 / 25"),
         ("cpp", "flat", None, None, "glibc", "C++ flat"),
     )
-    results = cells.cells(synthetic.trials(centre=lambda _row: 100.0, solutions=solutions))
+    results = cells.cells(synthetic.trials(centre=lambda _row: 100.0, configurations=configurations))
     return batch_plots.published_against_measured(results.assign(published_ns=50.0))
 
 
@@ -220,14 +220,14 @@ class TestAToyCollector:
         asked = {"mode": "batch", "layout": "heap", "collector": "toy", "strategy": "pool", "scale": 0.001}
         spec = PacketsSpec.model_validate(asked)
         assert (spec.runtime, spec.heap_mb, spec.pause_target_ms) == (25, 99, 7)
-        assert (spec.solution.key, spec.solution.label) == ("java/heap/toy/25", "heap / Toy / 25")
+        assert (spec.configuration.key, spec.configuration.label) == ("java/heap/toy/25", "heap / Toy / 25")
 
     def test_is_planned_and_listed_by_the_batch_study(self) -> None:
-        opened = campaign.open_study("batch", "smoke", {"solutions": ["java/heap/toy/25"]})
+        opened = campaign.open_study("batch", "smoke", {"configurations": ["java/heap/toy/25"]})
         planned = opened.plan()
         assert {item.spec.collector for item in planned if isinstance(item.spec, BatchSpec)} == {"toy"}
         listed = opened.study.catalogue(opened.profile, planned).set_index("key")
-        assert listed.loc["java/heap/toy/25", "solution"] == "heap / Toy / 25"
+        assert listed.loc["java/heap/toy/25", "configuration"] == "heap / Toy / 25"
         assert listed["planned"].sum() == 1 and "java/native/toy/25" in listed.index
 
     def test_is_drawn_in_its_colour_before_cpp(self) -> None:
@@ -238,13 +238,13 @@ class TestAToyCollector:
     def test_is_last_of_the_collectors_in_tables(self) -> None:
         trials = synthetic.trials(
             blocks=1, cases=("A",), centre=lambda _row: 100.0,
-            solutions=(
+            configurations=(
                 ("cpp", "flat", None, None, "glibc", "C++ flat"),
                 ("java", "heap", "toy", 25, None, "heap / Toy / 25"),
                 ("java", "heap", "epsilon", 25, None, "heap / Epsilon / 25"),
             ),
         )  # fmt: skip
-        assert cells.solution_order(trials) == ["heap / Epsilon / 25", "heap / Toy / 25", "C++ flat"]
+        assert cells.configuration_order(trials) == ["heap / Epsilon / 25", "heap / Toy / 25", "C++ flat"]
 
     def test_is_set_beside_its_published_family(self) -> None:
         assert published.family("java", "toy") == "G1"
@@ -253,11 +253,11 @@ class TestAToyCollector:
 
 def test_a_collector_that_never_frees_is_bounded_by_its_heap(with_row: Callable[[Collector], None]) -> None:
     with_row(replace(TOY, concurrent=False, never_frees=True, published_pause_target_ms={}))
-    overrides = {"solutions": ["java/heap/toy/25"], "cases": ["A", "C"], "epsilon_heap_mb": 64}
+    overrides = {"configurations": ["java/heap/toy/25"], "cases": ["A", "C"], "epsilon_heap_mb": 64}
     opened = campaign.open_study("batch", "smoke", overrides)
     planned = opened.plan()
     assert all(isinstance(item.spec, BatchSpec) and item.spec.packets for item in planned)
     assert any(str(item.unavailable).startswith("Toy never frees: filling this case takes") for item in planned)
-    streams = campaign.open_study("realtime", "smoke", {"solutions": ["java/heap/toy/25"]}).plan()
+    streams = campaign.open_study("realtime", "smoke", {"configurations": ["java/heap/toy/25"]}).plan()
     reasons = {item.unavailable for item in streams if getattr(item.spec, "collector", None) == "toy"}
     assert reasons == {"Toy never frees: a stream without an end has no place in any heap"}

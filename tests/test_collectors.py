@@ -166,7 +166,7 @@ def test_a_word_of_the_jvm_stands_for_flags_from_a_release_on_and_for_some_colle
             if feature >= min(option.flags) and option.collectors(row):
                 made = flags.option_flags(word, row.name, feature)
                 assert made in option.flags.values()
-                assert all(flags.reason_of(flag) == (flags.OF_SOLUTION, option.why) for flag in made)
+                assert all(flags.reason_of(flag) == (flags.OF_CONFIGURATION, option.why) for flag in made)
             else:
                 with pytest.raises(UserError, match=word) as caught:
                     flags.option_flags(word, row.name, feature)

@@ -15,7 +15,7 @@ from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.machine.allocators import find_allocator, find_boost
 from allocpool.packets.layouts import LAYOUTS
-from allocpool.packets.specs import BOOST_POOL, RESOURCES, Solution, no_such_pair
+from allocpool.packets.specs import BOOST_POOL, RESOURCES, Configuration, no_such_pair
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.studies.native.specs import CountersSpec
 from allocpool.studies.native.study import ladder
@@ -61,7 +61,7 @@ CPP = [
     (layout, strategy)
     for layout in LAYOUTS["cpp"]
     for strategy in STRATEGIES
-    if strategy != "dummy" and no_such_pair(Solution.parse(f"cpp/{layout}"), strategy) is None
+    if strategy != "dummy" and no_such_pair(Configuration.parse(f"cpp/{layout}"), strategy) is None
 ]
 
 
@@ -71,15 +71,15 @@ def test_cpp_does_the_known_work(data: Path, layout: str, strategy: str) -> None
 
 
 def settings_of(key: str) -> list[str]:
-    """A solution as a user would ask for it."""
-    return [f"{name}={value}" for name, value in Solution.parse(key).model_dump(exclude_none=True).items()]
+    """A configuration as a user would ask for it."""
+    return [f"{name}={value}" for name, value in Configuration.parse(key).model_dump(exclude_none=True).items()]
 
 
 @pytest.mark.parametrize("key", [key for key in ladder("cpp").values() if "slab" in key])
 def test_every_rung_of_the_ladder_does_the_known_work(data: Path, key: str) -> None:
     summary = run(*settings_of(key), "strategy=pool")
     assert_is_the_known_answer(summary)
-    assert summary["solution"] == Solution.parse(key).label
+    assert summary["configuration"] == Configuration.parse(key).label
     assert summary["region_mb"] > 0
 
 
@@ -93,7 +93,7 @@ def test_every_rung_of_the_ladder_does_the_known_work(data: Path, key: str) -> N
 def test_every_option_does_the_known_work(data: Path, key: str, strategy: str) -> None:
     summary = run(*settings_of(key), f"strategy={strategy}")
     assert_is_the_known_answer(summary)
-    assert summary["solution"] == Solution.parse(key).label
+    assert summary["configuration"] == Configuration.parse(key).label
 
 
 @pytest.mark.parametrize("key", ["cpp/slab/payload", "cpp/flat/payload"])

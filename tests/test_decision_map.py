@@ -225,7 +225,7 @@ def runner(data: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 def opened(trials: int, schedule: str = "sequential") -> campaign.Campaign:
     part = {
-        "solutions": ["java/heap/g1/25"], "live_messages": list(LIVES), "heap_mb": 256, "seconds": 0.5,
+        "configurations": ["java/heap/g1/25"], "live_messages": list(LIVES), "heap_mb": 256, "seconds": 0.5,
         "trials": trials,
     }  # fmt: skip
     return campaign.open_study("realtime", "quick", {"sweeps": {}, "schedule": schedule, "decision_map": part})
@@ -279,7 +279,7 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(
     assert (pool > 2 * alloc).all()
     assert len(shown := map_story.table(tables)) == 6
     tried, found = maps.tried_without_loss_ns(tables["map"]), maps.boundaries(tables["map"])
-    keys = zip(found["solution"], found["strategy"], found["deadline_ms"], found["live_messages"], strict=True)
+    keys = zip(found["configuration"], found["strategy"], found["deadline_ms"], found["live_messages"], strict=True)
     beyond = [edge < tried.get(key, 0) for key, edge in zip(keys, found["edge_ns"], strict=True)]
     assert shown[["alloc, ns", "pool, ns"]].stack().str.contains("at least .* a second").sum() == sum(beyond)
 

@@ -17,25 +17,25 @@ import synthetic
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, OPEN
 from allocpool.errors import UserError
 from allocpool.machine import personality
-from allocpool.packets.specs import PacketsSpec, Solution
+from allocpool.packets.specs import Configuration, PacketsSpec
 from allocpool.studies.batch.claims import evaluate
 from allocpool.studies.instrument import experiments, speeds, story
 from allocpool.studies.instrument.specs import SIDES
 
-FLAT = synthetic.SOLUTIONS[-1:]
+FLAT = synthetic.CONFIGURATIONS[-1:]
 
 
 def campaign(word: str, blocks: int = 8, noise: float = 0.05, centre: float = 100.0, seed: int = 2) -> pd.DataFrame:
     """Trials of one configuration, and of the same with an option."""
     usual = synthetic.trials(blocks, 0.05, 1, lambda _row: 100.0, FLAT, ("A",))
     other = synthetic.trials(blocks, noise, seed, lambda _row: centre, FLAT, ("A",))
-    label = Solution.parse(f"cpp/flat/{word}").label
-    return pd.concat([usual, other.assign(control=word, solution=label)], ignore_index=True)
+    label = Configuration.parse(f"cpp/flat/{word}").label
+    return pd.concat([usual, other.assign(control=word, configuration=label)], ignore_index=True)
 
 
 def test_a_configuration_and_its_twin_are_not_told_apart() -> None:
     found = experiments.twins(campaign("twin"))
-    assert found["solution"].unique().tolist() == ["C++ flat"]
+    assert found["configuration"].unique().tolist() == ["C++ flat"]
     assert set(found["n"]) == {8}
     assert not set(found["verdict"]) & {A_CHEAPER, B_CHEAPER}
     assert "finds 0 differences in 4 configurations" in experiments.twins_sentence(found)
@@ -103,7 +103,7 @@ def test_neighbours_are_a_cause_like_others() -> None:
 def both_sides(bridge_ns: float = 100.0, called: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     rows = [
-        {"status": "ok", "solution": "heap / G1 / 25", "seed": 1, "side": side, "block": block, "counted": "1 2",
+        {"status": "ok", "configuration": "heap / G1 / 25", "seed": 1, "side": side, "block": block, "counted": "1 2",
          "checksum": "ab", "ns_per_packet": (bridge_ns if side == "bridge" else 100.0) * math.exp(rng.normal(0, 0.02)),
          "jvm_thread_ms": 50.0 + block, "kernel_thread_ms": 50.0 + block, "jvm_process_ms": 60.0,
          "kernel_process_ms": 61.0, "explicit_collections": called if side == "bridge" else 0, "log_pauses": 9,
@@ -151,9 +151,9 @@ def test_iterations_follow_what_varies_and_what_it_costs() -> None:
     assert "25 iterations in the median of 1" in experiments.iterations_sentence(pd.DataFrame([row]))
 
 
-def test_what_holds_a_cause_fixed_is_a_part_of_the_solution() -> None:
+def test_what_holds_a_cause_fixed_is_a_part_of_the_configuration() -> None:
     def spec(text: str) -> PacketsSpec:
-        return PacketsSpec(mode="x", strategy="alloc", **Solution.parse(text).model_dump(exclude_none=True))
+        return PacketsSpec(mode="x", strategy="alloc", **Configuration.parse(text).model_dump(exclude_none=True))
 
     jvms = {word: spec(f"java/heap/g1/25/{word}").needs().jvm for word in ("twin", "foreground", "c1_only")}
     options = {word: jvm.options for word, jvm in jvms.items() if jvm}
@@ -161,9 +161,9 @@ def test_what_holds_a_cause_fixed_is_a_part_of_the_solution() -> None:
     assert spec("cpp/flat/fixed_addresses").needs().environment == {personality.FIXED_ADDRESSES: "1"}
     assert spec("cpp/flat/twin").needs() == spec("cpp/flat").needs()
     with pytest.raises(UserError, match="two options of one kind"):
-        Solution.parse("java/heap/g1/25/twin/c1_only")
+        Configuration.parse("java/heap/g1/25/twin/c1_only")
     with pytest.raises(UserError, match="unknown option"):
-        Solution.parse("cpp/flat/glibc/c1_only")
+        Configuration.parse("cpp/flat/glibc/c1_only")
 
 
 def test_addresses_are_fixed_where_the_system_lets_them_be() -> None:

@@ -21,8 +21,8 @@ from allocpool.evidence import tables
 from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.studies.your_workload.workload import SETTINGS, understood
 
-Solutions = tuple[tuple[object, ...], ...]
-SOLUTIONS: Solutions = (
+Configurations = tuple[tuple[object, ...], ...]
+CONFIGURATIONS: Configurations = (
     ("java", "heap", "g1", 17, None, "heap / G1 / 17"),
     ("java", "heap", "g1", 25, None, "heap / G1 / 25"),
     ("java", "native", "g1", 25, None, "native / G1 / 25"),
@@ -31,14 +31,14 @@ SOLUTIONS: Solutions = (
 
 
 def measured(
-    factor: float, monkeypatch: pytest.MonkeyPatch, noise: float = 0.01, solutions: Solutions = SOLUTIONS
+    factor: float, monkeypatch: pytest.MonkeyPatch, noise: float = 0.01, configurations: Configurations = CONFIGURATIONS
 ) -> findings.Measured:
     """A campaign in which allocating costs so many times what a pool does, and nothing else was measured."""
 
     def centre(row: dict[str, object]) -> float:
         return 100.0 * (factor if row["strategy"] == "alloc" else 1.0)
 
-    trials = synthetic.trials(blocks=9, noise=noise, centre=centre, solutions=solutions)
+    trials = synthetic.trials(blocks=9, noise=noise, centre=centre, configurations=configurations)
     original = findings.Measured._table
     nothing = findings.Measured("nonesuch")
 

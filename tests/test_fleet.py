@@ -30,7 +30,7 @@ from allocpool.machine.host import read_host
 from allocpool.trial.record import RESULT, read_record
 
 SETTINGS: dict[str, Any] = {
-    "blocks": 2, "solutions": ["cpp/flat"], "strategies": ["alloc", "pool"], "cases": ["A"], "seconds": 0.1,
+    "blocks": 2, "configurations": ["cpp/flat"], "strategies": ["alloc", "pool"], "cases": ["A"], "seconds": 0.1,
     "warmup_seconds": 0.0,
 }  # fmt: skip
 PLANNED = 4

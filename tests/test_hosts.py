@@ -33,7 +33,7 @@ from allocpool.machine.host import NAME, read_host
 
 Z = 1.959963984540054
 SETTINGS: dict[str, Any] = {
-    "blocks": 2, "solutions": ["cpp/flat"], "strategies": ["alloc", "pool"], "cases": ["A"], "seconds": 0.02,
+    "blocks": 2, "configurations": ["cpp/flat"], "strategies": ["alloc", "pool"], "cases": ["A"], "seconds": 0.02,
     "warmup_seconds": 0.0,
 }  # fmt: skip
 

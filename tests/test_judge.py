@@ -303,7 +303,7 @@ def every_verdict(of: str) -> list[Verdict]:
         table = gc_table.per_trial(made.assign(live_objects=10**6), collections)
         assert len(table)
         points = pd.DataFrame(
-            columns=["solution", "language", "strategy", "collector", "measure", "live_objects", "cost_ns"]
+            columns=["configuration", "language", "strategy", "collector", "measure", "live_objects", "cost_ns"]
         )
         fits = pd.DataFrame(columns=[*points.columns, "ns_per_object", "low", "high", "n"])
         return pauses.evaluate(made.assign(live_objects=10**6), collections, points, fits)

@@ -18,7 +18,7 @@ from allocpool.evidence.ablation import NOT_THE_CAUSE, PART, TURNS
 from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, REFUTED, REPRODUCED, Claim, Verdict, judge
 from allocpool.packets.comparisons import NOW, SET_UPS, THEN
 from allocpool.packets.published import ARTICLE
-from allocpool.packets.specs import Solution
+from allocpool.packets.specs import Configuration
 from allocpool.studies.pauses import claims, explanations, gc_table, overhead, scaling, story
 from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
 from allocpool.studies.pauses.live_set import fit_live_set
@@ -179,7 +179,13 @@ def batch(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
             "mode": "batch",
         } | row
         name = f"{facts['layout']} / {facts['collector']} / {facts['runtime']}"
-        trial = {"trial_id": str(number), "status": "ok", "language": "java", "packets": 1_000_000, "solution": name}
+        trial = {
+            "trial_id": str(number),
+            "status": "ok",
+            "language": "java",
+            "packets": 1_000_000,
+            "configuration": name,
+        }
         trials.append(trial | facts | {"cpu_ns_per_packet": facts["ns_per_packet"] * facts.get("cpu", 1.0)})
         cpu.append({"trial_id": str(number), "thread_group": "gc", "cpu_ns": facts.get("gc_cpu_ns", 0)})
     return pd.DataFrame(trials), pd.DataFrame(cpu)
@@ -197,7 +203,7 @@ def test_the_bound_is_over_the_least_remainder_of_the_same_strategy() -> None:
     found = overhead.lower_bound_overhead(trials, cpu).set_index(["clock", "strategy", "collector"])
     assert found.loc[("wall", "alloc", "a"), "lbo"] == pytest.approx(100 / 60)
     assert found.loc[("wall", "alloc", "b"), "lbo"] == pytest.approx(90 / 60)
-    assert found.loc[("wall", "alloc", "b"), "base_solution"] == "heap / a / 25"
+    assert found.loc[("wall", "alloc", "b"), "base_configuration"] == "heap / a / 25"
     assert found.loc[("CPU", "alloc", "a"), "lbo"] == pytest.approx(100 / 50)
     assert found.loc[("CPU", "alloc", "b"), "lbo"] == pytest.approx(180 / 50)
     assert found.loc[("wall", "pool", "a"), "lbo"] == pytest.approx(30 / 20)
@@ -232,7 +238,7 @@ def test_the_interval_of_an_overhead_holds_the_noise_of_its_base() -> None:
     ]  # fmt: skip
     found = overhead.lower_bound_overhead(*batch(rows))
     (row,) = found[(found["clock"] == "wall") & (found["collector"] == "a")].to_dict("records")
-    assert row["base_solution"] == "heap / b / 25"
+    assert row["base_configuration"] == "heap / b / 25"
     assert row["low"] < row["lbo"] / 1.2 and row["lbo"] * 1.2 < row["high"]
 
 
@@ -267,7 +273,7 @@ def test_a_saving_is_told_as_far_as_trials_show_it(
     assert saved["low"] <= saved["saved_ns"] <= saved["high"]
     assert ("trials" in saved["text"] or "noisy" in saved["text"]) == (verdict == overhead.OPEN)
     told = story.saved_sentence(overheads)
-    assert f"in {int(verdict == overhead.SAVES)} of 2 solutions" in told
+    assert f"in {int(verdict == overhead.SAVES)} of 2 configurations" in told
 
 
 def test_no_overhead_is_below_one_and_another_runtime_is_another_program() -> None:
@@ -362,9 +368,9 @@ def test_sizes_make_the_live_set_asked_for(strategy: str, objects: float) -> Non
     assert sizes["heap_mb"] > 2.5 * 1024 * packets / 2**20
 
 
-POINTS = ["solution", "collector", "strategy", "measure", "live_objects", "cost_ns"]
+POINTS = ["configuration", "collector", "strategy", "measure", "live_objects", "cost_ns"]
 NO_POINTS = pd.DataFrame(columns=[*POINTS, "language", "ns_per_object", "low", "high", "n", "fit"])
-PARALLEL = {"solution": "heap / Parallel / 25", "collector": "parallel", "strategy": "pool"}
+PARALLEL = {"configuration": "heap / Parallel / 25", "collector": "parallel", "strategy": "pool"}
 
 
 def judged(
@@ -427,7 +433,7 @@ def of_cases(values: dict[tuple[str, str], float], measure: str, blocks: int = 5
     """Trials of Parallel and G1 of 25 by strategy and case, and a table of collections in which they have a value."""
     trials, _ = batch([
         {"collector": collector, "strategy": strategy, "case": case, "block": block, "ns_per_packet": 50.0,
-         "gc_pause_total_ms": 1.0, "live_objects": 1_000_000, "solution": SET_UPS[NOW].label("heap", collector)}
+         "gc_pause_total_ms": 1.0, "live_objects": 1_000_000, "configuration": SET_UPS[NOW].label("heap", collector)}
         for collector in ("parallel", "g1") for strategy, case in values for block in range(blocks)
     ])  # fmt: skip
     keys = zip(trials["strategy"], trials["case"], trials["block"], strict=True)
@@ -479,9 +485,9 @@ MS_BY_CELL = {
 
 def test_what_turns_a_claim_on_pauses_is_found() -> None:
     trials, _ = batch([
-        Solution.parse(f"java/heap/{collector}/25").model_dump()
+        Configuration.parse(f"java/heap/{collector}/25").model_dump()
         | {"collector": collector, "strategy": strategy, "case": case, "block": block, "ns_per_packet": 50.0,
-           "gc_pause_total_ms": 1.0, "live_objects": 1_000_000, "solution": SET_UPS[NOW].label("heap", collector)}
+           "gc_pause_total_ms": 1.0, "live_objects": 1_000_000, "configuration": SET_UPS[NOW].label("heap", collector)}
         for collector, strategy, case in MS_BY_CELL for block in range(6)
     ])  # fmt: skip
     cells = list(zip(trials["collector"], trials["strategy"], trials["case"], strict=True))
@@ -510,7 +516,7 @@ def test_what_turns_a_claim_on_pauses_is_found() -> None:
 def test_full_collections_explain_a_share_of_time_as_far_as_they_take_it(young_ms: float, outcome: str) -> None:
     """Of two seconds, 1.6 are spent in pauses; beside Parallel that is about as published, beside G1 far more."""
     trials, table = of_cases({("alloc", "C"): 1600.0, ("alloc", "B"): 1600.0}, "pause_total_ms")
-    plain = Solution.parse("java/heap/g1/25").model_dump()
+    plain = Configuration.parse("java/heap/g1/25").model_dump()
     trials = trials.assign(**{name: value for name, value in plain.items() if name not in trials})
     noise = 1 + 0.01 * trials["block"]
     young = pd.DataFrame({"trial_id": trials["trial_id"], "kind": "Young (Normal)", "duration_ms": young_ms * noise})
@@ -544,8 +550,8 @@ def test_every_explanation_of_pauses_is_of_a_claim() -> None:
 def test_allocating_overloads_the_collector(percent: float, shown: list[str]) -> None:
     trials, table = of_cases({("alloc", "C"): 20.0 * percent}, "pause_total_ms")
     found = judged("alloc-overload", trials=trials, table=table)
-    by_solution = found.evidence.set_index("larger")["shown"]
-    assert by_solution[["heap / Parallel / 25", "heap / G1 / 25"]].tolist() == shown
+    by_configuration = found.evidence.set_index("larger")["shown"]
+    assert by_configuration[["heap / Parallel / 25", "heap / G1 / 25"]].tolist() == shown
     assert found.outcome == (MIXED if "as published" in shown else REFUTED)
     assert judged("alloc-overload", trials=trials[trials["block"] < 4], table=table).outcome == OPEN
 
@@ -557,7 +563,7 @@ def test_what_young_collections_leave_is_told_at_scale_one(left_mb: float, block
     trials, _ = batch([
         {"collector": "parallel", "layout": "native", "strategy": "pool", "case": case, "block": block, "scale": 0.2,
          "ns_per_packet": 50.0, "gc_pause_total_ms": 1.0, "live_objects": 1_000,
-         "solution": SET_UPS[NOW].label("native", "parallel")}
+         "configuration": SET_UPS[NOW].label("native", "parallel")}
         for case in ("B", "C") for block in range(blocks)
     ])  # fmt: skip
     table = collections(trials, left_mb=left_mb)
@@ -579,7 +585,7 @@ def test_lines_that_were_not_understood_are_told() -> None:
 
 def test_whose_cpu_time_it_was_in_real_time_sums_to_the_whole() -> None:
     facts = {"language": "java", "layout": "heap", "collector": "g1", "runtime": 25, "strategy": "pool", "case": "B"}
-    ordinary = {"trial_id": "a", "solution": "heap / G1 / 25", "disturbance": None, "seconds": 1.0, **facts}
+    ordinary = {"trial_id": "a", "configuration": "heap / G1 / 25", "disturbance": None, "seconds": 1.0, **facts}
     losses = pd.DataFrame([ordinary, ordinary | {"trial_id": "b"}, ordinary | {"trial_id": "c", "disturbance": "stop"}])
     spent = {"application": 30, "source": 50, "gc": 10, "jit": 5, "other": 5}
     cpu = pd.DataFrame([
@@ -594,8 +600,8 @@ def test_whose_cpu_time_it_was_in_real_time_sums_to_the_whole() -> None:
 
 def test_what_was_done_on_purpose_is_set_beside_what_was_found() -> None:
     losses = pd.DataFrame([
-        {"trial_id": "a", "solution": "s", "disturbance": "stop", "disturbed_at_s": 1.0, "disturbed_ms": 100.0},
-        {"trial_id": "b", "solution": "s", "disturbance": None, "disturbed_at_s": None, "disturbed_ms": None},
+        {"trial_id": "a", "configuration": "s", "disturbance": "stop", "disturbed_at_s": 1.0, "disturbed_ms": 100.0},
+        {"trial_id": "b", "configuration": "s", "disturbance": None, "disturbed_at_s": None, "disturbed_ms": None},
     ])  # fmt: skip
     bursts = pd.DataFrame({
         "trial_id": ["a", "a", "b"], "burst": [0, 1, 0], "start_s": [0.2, 1.05, 1.05], "end_s": [0.3, 1.1, 1.1],
@@ -631,4 +637,4 @@ def test_the_verdict_counts_what_is_shown(alloc_ms: float, pool_ms: float, headl
     longest = trials["strategy"].map({"alloc": alloc_ms, "pool": pool_ms})
     table["pause_max_ms"] = longest * (1 + 0.01 * trials["block"])
     overheads = overhead.lower_bound_overhead(trials, cpu)
-    assert story.verdict(trials, table, overheads).startswith(f"**{headline}** Of 2 solutions and cases")
+    assert story.verdict(trials, table, overheads).startswith(f"**{headline}** Of 2 configurations and cases")

@@ -426,7 +426,7 @@ def test_the_articles_packets_have_the_same_set_up_by_both_codes_and_trials_as_l
         if isinstance(spec, MessagesSpec) and spec.language == "java" and spec.layout == "heap"
     }
     for spec in packets:
-        same = messages[spec.solution.key.removeprefix("java/"), spec.block]
+        same = messages[spec.configuration.key.removeprefix("java/"), spec.block]
         assert (same.seconds, same.warmup_seconds) == (spec.seconds, spec.warmup_seconds)
         assert (same.heap_mb, same.in_flight, same.kept_count) == (spec.heap_mb, spec.queue_size, spec.stored_count)
 

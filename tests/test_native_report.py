@@ -16,7 +16,7 @@ from allocpool.campaign import campaign
 from allocpool.evidence import tables
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, judge
 from allocpool.packets import cells
-from allocpool.packets.specs import OPTION_FIELDS, Solution
+from allocpool.packets.specs import OPTION_FIELDS, Configuration
 from allocpool.packets.tables import options_grid, options_table
 from allocpool.studies.native import claims, plots
 from allocpool.studies.native import story as native_report
@@ -34,23 +34,27 @@ NS = {
     "java/netty_pooled/g1/25": 300.0, "java/commons_pool/g1/25": 900.0,
     **dict(zip(PLACED, (120.0, 120.0, 40.0, 9.0), strict=True)),
 }  # fmt: skip
-BY_LABEL = {Solution.parse(key).label: (key, ns) for key, ns in NS.items()}
+BY_LABEL = {Configuration.parse(key).label: (key, ns) for key, ns in NS.items()}
 ALLOC = {"cpp/flat/glibc": 3.0, "cpp/flat/glibc/inline": 6.0}
 """How many times as much as pooling alloc costs, where that is neither one nor three times."""
 
 
 def centre(row: dict[str, object]) -> float:
     """Known costs."""
-    key, ns = BY_LABEL[str(row["solution"])]
+    key, ns = BY_LABEL[str(row["configuration"])]
     return ns * (ALLOC.get(key, 3.0) if row["language"] == "cpp" and row["strategy"] == "alloc" else 1.0)
 
 
 def made_up(keys: tuple[str, ...], noise: float = 0.01) -> pd.DataFrame:
-    parsed = {solution.label: solution for solution in map(Solution.parse, dict.fromkeys(keys))}
+    parsed = {configuration.label: configuration for configuration in map(Configuration.parse, dict.fromkeys(keys))}
     rows = tuple((s.language, s.layout, s.collector, s.runtime, s.allocator, s.label) for s in parsed.values())
-    made = synthetic.trials(blocks=5, noise=noise, centre=centre, solutions=rows, cases=("B", "C"))
-    facts = {name: [getattr(parsed[label], name) for label in made["solution"]] for name in ("steps", *OPTION_FIELDS)}
-    large = made["solution"].map({label: bool(solution.large_pages) for label, solution in parsed.items()})
+    made = synthetic.trials(blocks=5, noise=noise, centre=centre, configurations=rows, cases=("B", "C"))
+    facts = {
+        name: [getattr(parsed[label], name) for label in made["configuration"]] for name in ("steps", *OPTION_FIELDS)
+    }
+    large = made["configuration"].map(
+        {label: bool(configuration.large_pages) for label, configuration in parsed.items()}
+    )
     return made.assign(
         **facts,
         allocated_bytes=np.where(made["layout"] == "flat", 0, 1000),
@@ -97,8 +101,8 @@ def test_a_reader_has_both_languages_side_by_side(trials: pd.DataFrame) -> None:
 
 
 def test_a_missing_rung_leaves_the_others(trials: pd.DataFrame) -> None:
-    without = Solution.parse(ladder("cpp")["stride"]).label
-    table = native_report.ladder_table(trials[trials["solution"] != without])
+    without = Configuration.parse(ladder("cpp")["stride"]).label
+    table = native_report.ladder_table(trials[trials["configuration"] != without])
     table = table[table["language"] == "C++"]
     assert "stride" not in set(table["rung"])
     assert one(table, case="B", rung="huge pages")["gain"] == pytest.approx(60 / 15, rel=0.03)
@@ -126,8 +130,8 @@ def test_four_trials_decide_no_step(trials: pd.DataFrame) -> None:
 
 
 def test_two_speeds_of_a_rung_are_named(trials: pd.DataFrame) -> None:
-    stride = Solution.parse(ladder("cpp")["stride"]).label
-    slow = (trials["solution"] == stride) & trials["block"].isin([1, 3])
+    stride = Configuration.parse(ladder("cpp")["stride"]).label
+    slow = (trials["configuration"] == stride) & trials["block"].isin([1, 3])
     two = trials.assign(ns_per_packet=trials["ns_per_packet"].where(~slow, 4 * trials["ns_per_packet"]))
     table = native_report.ladder_table(two)
     row = one(table, language="C++", case="B", rung="stride")
@@ -136,7 +140,7 @@ def test_two_speeds_of_a_rung_are_named(trials: pd.DataFrame) -> None:
 
 
 def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> None:
-    wanted = {"solution": "native / G1 / 25", "case": "B", "strategy": "pool"}
+    wanted = {"configuration": "native / G1 / 25", "case": "B", "strategy": "pool"}
     row = one(options_table(trials, "large_pages", "compact_headers"), **wanted)
     assert float(row["text"].split()[0]) == pytest.approx(0.8, rel=0.03)
     assert (row["option"], row["huge_pages_mb"]) == ("large_pages", 512)
@@ -146,14 +150,14 @@ def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> No
     assert (row["text"], row["why_not"]) == ("not measured", "unavailable: no huge pages here")
     grid = options_grid(options_table(trials, "fresh"), "fresh", "aged")
     assert {"fresh, ns", "aged, ns", "cost fresh over aged"} <= set(grid.columns)
-    assert set(grid["solution"]) == {"C++ flat", "C++ slab"}
+    assert set(grid["configuration"]) == {"C++ flat", "C++ slab"}
 
 
 def test_the_sentence_to_take_home_is_computed(trials: pd.DataFrame) -> None:
     told = native_report.verdict(trials)
     assert told.startswith("**Not every step pays here.** "), "a region that is cheaper by less than matters"
-    foot = Solution.parse("cpp/slab/glibc/contiguous").label
-    paid = trials.assign(ns_per_packet=trials["ns_per_packet"].where(trials["solution"] != foot, 60.0))
+    foot = Configuration.parse("cpp/slab/glibc/contiguous").label
+    paid = trials.assign(ns_per_packet=trials["ns_per_packet"].where(trials["configuration"] != foot, 60.0))
     assert native_report.verdict(paid).startswith("**Where packets lie pays on top of who keeps them.** ")
     assert "in case B" in told
     gains = native_report.gains_table(trials).query("case == 'B'")
@@ -172,11 +176,11 @@ def test_what_is_compared_is_chosen_by_the_profiles_groups(trials: pd.DataFrame)
     assert isinstance(profile, NativeProfile)
     results = cells.cells(trials)
     some = native_report.in_groups(results, profile, "java", "nonsense")
-    assert set(some["solution"]) == {"native / G1 / 25", "flat / G1 / 25", "flat / generational ZGC / 25"}
+    assert set(some["configuration"]) == {"native / G1 / 25", "flat / G1 / 25", "flat / generational ZGC / 25"}
     assert set(some["strategy"]) == {"pool"}
-    more = native_report.with_solutions(results, some, ["cpp/flat", "java/flat/g1/25"])
+    more = native_report.with_configurations(results, some, ["cpp/flat", "java/flat/g1/25"])
     assert len(more) == len(some) + 2
-    assert "C++ flat" in set(more["solution"])
+    assert "C++ flat" in set(more["configuration"])
 
 
 COUNTED = pd.DataFrame(
@@ -185,14 +189,14 @@ COUNTED = pd.DataFrame(
         ("C++ flat", "B", "simulated", "l1d_misses", 1.73, "ok", None, "cachegrind of valgrind-3"),
         ("C++ flat", "B", "hardware", None, np.nan, "unavailable", "the processor shows none", None),
     ],
-    columns=["solution", "case", "counter", "event", "per_packet", "status", "reason", "how"],
+    columns=["configuration", "case", "counter", "event", "per_packet", "status", "reason", "how"],
 )
 
 
 def counted_trials(counter: str, work: float, misses: float, blocks: int) -> pd.DataFrame:
     """Events of a C++ pool without allocation: of the fuller cases so many times those of A."""
     facts = {
-        "solution": "C++ slab", "language": "cpp", "layout": "slab", "strategy": "pool", "counter": counter,
+        "configuration": "C++ slab", "language": "cpp", "layout": "slab", "strategy": "pool", "counter": counter,
         "counted_packets": 1_000_000,
     }  # fmt: skip
     return pd.DataFrame([
@@ -246,7 +250,7 @@ def texts(figure: Figure) -> list[str]:
 
 def test_events_are_told_with_what_counted_and_why_others_did_not() -> None:
     grid = native_report.events_grid(COUNTED)
-    assert list(grid.columns) == ["solution", "case", "counted", "instructions", "l1d misses"]
+    assert list(grid.columns) == ["configuration", "case", "counted", "instructions", "l1d misses"]
     assert list(grid.iloc[0]) == ["C++ flat", "B", "simulated", "144", "1.73"]
     told = native_report.how_counted(COUNTED)
     assert "cachegrind of valgrind-3" in told and "neither prefetching nor pages" in told

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 from allocpool import notebook
-from allocpool.campaign import campaign, store, tidy
-from allocpool.campaign.registry import study_named
+from allocpool.campaign import campaign
 from allocpool.evidence.trials import counted, disturbances, disturbed_by, failures, finished
 from allocpool.machine.activity import Activity, read_activity
 from allocpool.packets.cells import cells
@@ -28,7 +27,7 @@ QUIET: dict[str, Any] = {
     "steal_share": 0.0, "other_cpu_share": 0.0,
 }  # fmt: skip
 SETTINGS: dict[str, Any] = {
-    "blocks": 1, "solutions": ["cpp/flat"], "strategies": ["alloc", "pool"], "cases": ["A"],
+    "blocks": 1, "configurations": ["cpp/flat"], "strategies": ["alloc", "pool"], "cases": ["A"],
     "seconds": 0.05, "warmup_seconds": 0.0, "disturbed_beyond": LIMIT, "repeated_share": 1.0,
 }  # fmt: skip
 
@@ -176,7 +175,12 @@ def test_without_a_limit_nothing_is_marked_or_run_again(data: Path, machine: lis
 
 
 def test_a_record_tells_what_went_on_around_its_trial(data: Path) -> None:
-    settings = {**SETTINGS, "solutions": ["java/heap/serial/17"], "strategies": ["alloc"], "disturbed_beyond": None}
+    settings = {
+        **SETTINGS,
+        "configurations": ["java/heap/serial/17"],
+        "strategies": ["alloc"],
+        "disturbed_beyond": None,
+    }
     opened = campaign.open_study("batch", "smoke", settings)
     opened.run()
     (row,) = opened.tables()["trials"].to_dict("records")
@@ -186,16 +190,6 @@ def test_a_record_tells_what_went_on_around_its_trial(data: Path) -> None:
     assert row["minor_faults"] > 0 and row["voluntary_switches"] > 0
     assert 0 <= row["other_cpu_share"] <= 1
     assert row["compilations"] >= row["recompilations"] >= 0 and row["deoptimizations"] >= 0
-
-
-def test_tables_of_an_earlier_version_get_the_columns_that_came_since(data: Path) -> None:
-    schema = study_named("batch").schemas["trials"]
-    stored, _ = store.read_tables("batch", "standard")
-    newer = ["attempt", "disturbed", "steal_share", "steady_state"]
-    older = stored["trials"].drop(columns=newer)
-    completed = schema.validate(tidy.completed(older, schema))
-    assert (completed["attempt"] == 1).all()
-    assert completed[newer[1:]].isna().all(axis=None)
 
 
 def test_totals_of_the_machine_only_grow() -> None:

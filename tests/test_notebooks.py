@@ -123,7 +123,7 @@ def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -
 
 def test_what_was_taken_with_other_settings_is_told_with_them(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
     study = campaign.open_study("realtime", "standard")
-    changes = {"blocks": 3, "placed.solutions": ["cpp/flat"], "sweeps.blocks": 2, "scale": 0.2, "cases": ["A"]}
+    changes = {"blocks": 3, "placed.configurations": ["cpp/flat"], "sweeps.blocks": 2, "scale": 0.2, "cases": ["A"]}
     taken = campaign.open_study("realtime", "standard", changes).profile.model_dump(mode="json")
     assert study.taken_under == study.profile
     for stored, told in (
@@ -141,11 +141,11 @@ def test_what_was_taken_with_other_settings_is_told_with_them(monkeypatch: pytes
         summary = f"<summary>This campaign has {len(others)} settings of its own, not the profile's"
         assert (summary in banner) == bool(told)
         assert ("<details" in banner) == bool(told), "nothing is folded where nothing is"
-    two = [{"solutions": ["cpp/flat"], "queue_factor": 10.0}, {}]
+    two = [{"configurations": ["cpp/flat"], "queue_factor": 10.0}, {}]
     assert profiles.other_settings({"changed": two}, {"changed": []}) == [
-        "changed (solutions cpp/flat, queue_factor 10), (), not none"
+        "changed (configurations cpp/flat, queue_factor 10), (), not none"
     ]
-    assert "placed.solutions cpp/flat/glibc, not 18 of them" in profiles.other_settings(
+    assert "placed.configurations cpp/flat/glibc, not 18 of them" in profiles.other_settings(
         taken, study.profile.model_dump(mode="json")
     )
 

@@ -50,7 +50,7 @@ def test_trials_of_other_studies_are_not_run_again(profile: str) -> None:
     assert isinstance(opened.profile, PausesProfile)
     taken = opened.profile.groups["batch"]
     shared = [item for item in planned("pauses", profile) if item.spec in batch]
-    assert len(shared) >= len(taken.solutions) * len(taken.strategies) * len(taken.cases) * opened.profile.blocks
+    assert len(shared) >= len(taken.configurations) * len(taken.strategies) * len(taken.cases) * opened.profile.blocks
     assert not [item for item in own(profile) if item.spec.mode == "realtime"]
     of_its_own = {item.spec.mode for item in own(profile)}
     assert of_its_own == (set() if profile == "quick" else {"batch", "live_set", "disturbed"})
@@ -102,9 +102,9 @@ def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
 @pytest.mark.parametrize(
     ("part", "names"),
     [
-        ({"live_set": {"solutions": ["java/heap/g1/25"], "live_millions": [50]}}, "between 0.01 and 12 million"),
-        ({"live_set": {"solutions": ["java/heap/g2/25"]}}, "g2"),
-        ({"losses": {"solutions": ["java/heap/cms/25"]}}, "cms runs on 11"),
+        ({"live_set": {"configurations": ["java/heap/g1/25"], "live_millions": [50]}}, "between 0.01 and 12 million"),
+        ({"live_set": {"configurations": ["java/heap/g2/25"]}}, "g2"),
+        ({"losses": {"configurations": ["java/heap/cms/25"]}}, "cms runs on 11"),
         ({"known_causes": {"disturbances": ["nap"]}}, "choose one of stop, full_collection, native_call"),
         ({"losses": {"queue_ms": [1.0]}}, "queue_ms"),
     ],

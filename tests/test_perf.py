@@ -87,9 +87,9 @@ def test_the_reason_names_the_remedy(monkeypatch: pytest.MonkeyPatch, code: int,
     assert "\n" not in told
 
 
-@pytest.mark.parametrize("solution", ["layout=flat language=cpp", "layout=flat language=java", "layout=native"])
-def test_the_processor_counts_packets_or_says_why_not(data: object, solution: str) -> None:
-    settings = f"mode=counters counter=hardware strategy=pool scale=0.01 packets=20000 {solution}".split()
+@pytest.mark.parametrize("configuration", ["layout=flat language=cpp", "layout=flat language=java", "layout=native"])
+def test_the_processor_counts_packets_or_says_why_not(data: object, configuration: str) -> None:
+    settings = f"mode=counters counter=hardware strategy=pool scale=0.01 packets=20000 {configuration}".split()
     if perf.why_no_hardware_counters():
         with pytest.raises(UserError, match="hardware counters: "):
             run_and_summarise(parse_spec(settings))

@@ -156,7 +156,7 @@ CASES = ["B", "C"]
 
 
 def opened(trials: int = 10, schedule: str = "fixed") -> campaign.Campaign:
-    part = {"solutions": [KEY], "cases": CASES, "scale": 0.01, "trials": trials}
+    part = {"configurations": [KEY], "cases": CASES, "scale": 0.01, "trials": trials}
     settings = {"sweeps": {}, "decision_map": {}, "schedule": schedule, "placed": part}
     return campaign.open_study("realtime", "quick", settings)
 
@@ -196,14 +196,14 @@ def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> N
     found = claims.POOL_EVERYWHERE.evidence(claims.Realtime.of(cells, tables["trials"], NOW))
     assert found.rows["shown"].tolist() == [AS_PUBLISHED] * 2
     verdicts = claims.evaluate(cells, tables["trials"])
-    assert all(told.outcome != REPRODUCED for told in verdicts), "of one solution in two cases no claim is whole"
+    assert all(told.outcome != REPRODUCED for told in verdicts), "of one configuration in two cases no claim is whole"
 
 
 ZGC = "java/heap/genzgc/25"
 CHANGED: list[dict[str, Any]] = [
-    {"solutions": [ZGC], "strategies": ["pool"], "cases": ["C"], "heap_factor": 5},
-    {"solutions": [ZGC], "strategies": ["pool"], "cases": ["C"], "queue_factor": 10},
-    {"solutions": [f"{ZGC}/fresh"], "strategies": ["pool"], "cases": ["C"]},
+    {"configurations": [ZGC], "strategies": ["pool"], "cases": ["C"], "heap_factor": 5},
+    {"configurations": [ZGC], "strategies": ["pool"], "cases": ["C"], "queue_factor": 10},
+    {"configurations": [f"{ZGC}/fresh"], "strategies": ["pool"], "cases": ["C"]},
 ]
 
 
@@ -218,7 +218,7 @@ def edge_of_changed_ns(spec: Mapping[str, Any]) -> float:
 
 def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runner) -> None:
     runner.edge_ns = edge_of_changed_ns
-    part = {"solutions": [ZGC], "strategies": ["mix", "pool"], "cases": CASES, "scale": 0.01, "changed": CHANGED}
+    part = {"configurations": [ZGC], "strategies": ["mix", "pool"], "cases": CASES, "scale": 0.01, "changed": CHANGED}
     chosen = campaign.open_study("realtime", "quick", {"sweeps": {}, "decision_map": {}, "placed": part})
     chosen.run_plan()
     tables = tidy.tables_of(chosen.study, chosen.records())
@@ -272,20 +272,20 @@ def test_searches_that_decide_come_before_placed_trials(runner: Runner) -> None:
     chosen = opened(6)
     chosen.run_plan()
     tables = tidy.tables_of(chosen.study, chosen.records())
-    solution = {"collector": "g1", "runtime": 25, "solution": "heap / G1 / 25", "case": "B"}
+    configuration = {"collector": "g1", "runtime": 25, "configuration": "heap / G1 / 25", "case": "B"}
     for count, by in ((3, SEARCHES), (1, PLACED)):
-        searches = pd.DataFrame([search(block=block, **solution) for block in range(count)])
+        searches = pd.DataFrame([search(block=block, **configuration) for block in range(count)])
         cells = realtime_cells(searches, tables["placed"])
         (row,) = cells[(cells["case"] == "B") & (cells["strategy"] == "pool")].to_dict("records")
         assert (row["by"], row["n"]) == (by, 3 if by == SEARCHES else 6)
 
 
-def test_a_strategy_that_its_solution_has_alone_is_set_against_the_solution_before(runner: Runner) -> None:
-    part = {"solutions": ["cpp/flat", KEY, "cpp/slab"], "cases": ["B"], "scale": 0.01, "trials": 4}
+def test_a_strategy_that_its_configuration_has_alone_is_set_against_the_configuration_before(runner: Runner) -> None:
+    part = {"configurations": ["cpp/flat", KEY, "cpp/slab"], "cases": ["B"], "scale": 0.01, "trials": 4}
     chosen = campaign.open_study("realtime", "quick", {"sweeps": {}, "decision_map": {}, "placed": part})
     chosen.run_plan()
     placed_ones = [task.spec for task in runner.order if isinstance(task.spec, RealtimeSpec)]
-    counts = Counter((spec.solution.key, spec.strategy) for spec in placed_ones)
+    counts = Counter((spec.configuration.key, spec.strategy) for spec in placed_ones)
     assert counts["cpp/slab/glibc", "pool"] == 4 and set(counts.values()) == {4} and len(counts) == 7
     asked = chosen.questions_table().set_index("a")
     assert asked.loc["C++ slab pool B", "b"] == "C++ flat pool B"
@@ -339,13 +339,16 @@ def test_what_limits_a_cell_is_told_by_trials_that_lose_with_time_for_the_work(
         ({"placed": {"low_ns": 500.0, "high_ns": 100.0}}, "low_ns 500 is not below high_ns 100"),
         ({"placed": {"strategies": ["best"]}}, "alloc"),
         ({"placed": {"trails": 3}}, "trails"),
-        ({"placed": {"solutions": ["cpp/slab"]}}, "cpp/slab/glibc pool is set against nothing"),
-        ({"placed": {"solutions": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]}}, "another solution in cpp"),
-        ({"placed": {"solutions": [f"{KEY}/fresh"]}}, "name it under changed"),
+        ({"placed": {"configurations": ["cpp/slab"]}}, "cpp/slab/glibc pool is set against nothing"),
+        (
+            {"placed": {"configurations": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]}},
+            "another configuration in cpp",
+        ),
+        ({"placed": {"configurations": [f"{KEY}/fresh"]}}, "name it under changed"),
         ({"placed": {"changed": [{**CHANGED[0], "queue_factor": 10}]}}, "heap_factor, queue_factor changed: give one"),
         ({"placed": {"changed": [{**CHANGED[0], "heap_factor": 1}]}}, "has nothing changed: give one thing"),
         ({"placed": {"changed": [{**CHANGED[0], "heap_factor": 1.03}]}}, "has nothing changed: give one thing"),
-        ({"placed": {"changed": [{**CHANGED[0], "solutions": ["cpp/flat"]}]}}, "heap_factor belongs to Java"),
+        ({"placed": {"changed": [{**CHANGED[0], "configurations": ["cpp/flat"]}]}}, "heap_factor belongs to Java"),
         ({"placed": {"changed": [{**CHANGED[1], "queue_factor": 1e3}]}}, "queue_factor"),
         ({"cap_seconds": 0.3, "full_seconds": 0.3, "major_collections": 0}, "give a longer cap"),
     ],

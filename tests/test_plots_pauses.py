@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from allocpool.evidence.style import alt, colour_of
-from allocpool.evidence.trials import configuration
+from allocpool.evidence.trials import spelled_out
 from allocpool.packets.cells import ORDERED_BY
 from allocpool.packets.style import CASE_WORDS, STRATEGY_STYLE
 from allocpool.runtimes.threads import GROUPS
@@ -25,7 +25,7 @@ from allocpool.studies.pauses.attribution import ALL_CAUSES
 from allocpool.studies.pauses.plots import CAUSE_STYLE, THREADS_STYLE
 
 G1, PARALLEL = "heap / G1 / 25", "heap / Parallel / 25"
-SOLUTIONS = (
+CONFIGURATIONS = (
     ("java", "heap", "parallel", 11, None, "heap / Parallel / 11"),
     ("java", "heap", "parallel", 25, None, PARALLEL),
     ("java", "heap", "g1", 25, None, G1),
@@ -34,17 +34,17 @@ SOLUTIONS = (
     ("cpp", "flat", None, None, "glibc", "C++ flat"),
 )
 SHOWN = [PARALLEL, G1]
-READ = [configuration(name) for name in SHOWN]
+READ = [spelled_out(name) for name in SHOWN]
 CASES = ("B", "C")
 
 
 @pytest.fixture(scope="module")
 def trials() -> pd.DataFrame:
     """Two blocks; one configuration has failed in the second."""
-    made = synthetic.trials(blocks=2, centre=lambda _row: 100.0, solutions=SOLUTIONS, cases=CASES)
-    failed = (made["solution"] == G1) & (made["strategy"] == "pool") & (made["case"] == "C") & (made["block"] == 1)
+    made = synthetic.trials(blocks=2, centre=lambda _row: 100.0, configurations=CONFIGURATIONS, cases=CASES)
+    failed = (made["configuration"] == G1) & (made["strategy"] == "pool") & (made["case"] == "C") & (made["block"] == 1)
     made.loc[failed, ["status", "reason"]] = ["crashed", "signal 11"]
-    return made[made["solution"] != "heap / Parallel / 11"]
+    return made[made["configuration"] != "heap / Parallel / 11"]
 
 
 @pytest.fixture(scope="module")
@@ -97,31 +97,31 @@ def message(figure: Figure) -> str:
 
 
 @pytest.mark.parametrize(("strategy", "case"), [("pool", "C"), ("alloc", "B")])
-def test_a_timeline_has_the_pauses_of_one_trial_per_solution(
+def test_a_timeline_has_the_pauses_of_one_trial_per_configuration(
     trials: pd.DataFrame, pauses: pd.DataFrame, strategy: str, case: str
 ) -> None:
     figure = plots.pause_timeline(pauses, trials, strategy, case)
     assert [axis.get_ylabel() for axis in figure.axes] == SHOWN
     assert len({(axis.get_xlim(), axis.get_ylim()) for axis in figure.axes}) == 1, "the same axes in all rows"
-    for axis, solution in zip(figure.axes, SHOWN, strict=True):
-        rows = of(pauses, trials, solution=solution, strategy=strategy, case=case, block=0)
+    for axis, configuration in zip(figure.axes, SHOWN, strict=True):
+        rows = of(pauses, trials, configuration=configuration, strategy=strategy, case=case, block=0)
         (strokes,) = axis.collections
         drawn = [np.asarray(path.vertices)[-1] for path in strokes.get_paths()]
         same(drawn, zip(rows["start_s"], rows["duration_ms"], strict=True))
-        collector = trials.loc[trials["solution"] == solution, "collector"].iloc[0]
+        collector = trials.loc[trials["configuration"] == configuration, "collector"].iloc[0]
         assert to_hex(np.asarray(strokes.get_edgecolor())[0]) == colour_of(collector)
     assert f"{len(SHOWN) * 3} pauses" in alt(figure)
 
 
-def test_a_distribution_pools_all_trials_of_a_solution(trials: pd.DataFrame, pauses: pd.DataFrame) -> None:
+def test_a_distribution_pools_all_trials_of_a_configuration(trials: pd.DataFrame, pauses: pd.DataFrame) -> None:
     figure = plots.pause_distributions(pauses, trials)
     panels = [(case, strategy) for case in CASES for strategy in ("alloc", "pool")]
     assert [axis.get_title() for axis in figure.axes] == [
         f"{CASE_WORDS[case]}, {strategy}" for case, strategy in panels
     ]
     for axis, (case, strategy) in zip(figure.axes, panels, strict=True):
-        for step, solution in zip(reversed(axis.lines), SHOWN, strict=True):
-            rows = of(pauses, trials, solution=solution, strategy=strategy, case=case)
+        for step, configuration in zip(reversed(axis.lines), SHOWN, strict=True):
+            rows = of(pauses, trials, configuration=configuration, strategy=strategy, case=case)
             lengths = sorted(rows["duration_ms"])
             longer = [1 - (place + 1) / len(lengths) for place in range(len(lengths))]
             same(points(step)[1:], zip(lengths, longer, strict=True))
@@ -130,15 +130,17 @@ def test_a_distribution_pools_all_trials_of_a_solution(trials: pd.DataFrame, pau
     assert "ninety-ninth percentile" in alt(figure)
 
 
-def test_options_of_some_solutions_are_named_and_those_of_all_are_not(
+def test_options_of_some_configurations_are_named_and_those_of_all_are_not(
     trials: pd.DataFrame, pauses: pd.DataFrame
 ) -> None:
-    compact = trials.assign(solution=trials["solution"].where(trials["solution"] != G1, f"{G1} / compact headers"))
+    compact = trials.assign(
+        configuration=trials["configuration"].where(trials["configuration"] != G1, f"{G1} / compact headers")
+    )
     assert legend_of(plots.pause_distributions(pauses, compact)) == [
-        configuration(PARALLEL),
+        spelled_out(PARALLEL),
         "G1, JDK 25, compact headers",
     ]
-    every = trials.assign(solution=trials["solution"] + " / compact headers")
+    every = trials.assign(configuration=trials["configuration"] + " / compact headers")
     assert legend_of(plots.pause_distributions(pauses, every)) == READ
 
 
@@ -151,10 +153,12 @@ def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFra
     ])  # fmt: skip
     figure = plots.utilisation_curves(rows, trials, "B")
     assert [axis.get_title().replace("\n", " ") for axis in figure.axes] == READ
-    for axis, solution in zip(figure.axes, SHOWN, strict=True):
+    for axis, configuration in zip(figure.axes, SHOWN, strict=True):
         curves = [(strategy, counted) for strategy in ("alloc", "pool") for counted in ("pauses", "all stops")]
         for line, shade, (strategy, counted) in zip(axis.lines, axis.collections, curves, strict=False):
-            mine = of(rows[rows["counted"] == counted], trials, solution=solution, strategy=strategy, case="B")
+            mine = of(
+                rows[rows["counted"] == counted], trials, configuration=configuration, strategy=strategy, case="B"
+            )
             by_window = mine.groupby("window_ms")["utilisation"]
             same(points(line), zip(by_window.mean().index, by_window.mean(), strict=True))
             corners = np.asarray(shade.get_paths()[0].vertices)[:, 1]
@@ -165,14 +169,14 @@ def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFra
 
 def overheads() -> pd.DataFrame:
     """Bounds that no two cells share; a control and another layout among them."""
-    solutions = [
+    configurations = [
         ("heap", "parallel", PARALLEL), ("heap", "g1", G1), ("heap", "epsilon", "heap / Epsilon / 25"),
         ("native", "g1", "native / G1 / 25"),
     ]  # fmt: skip
     rows = [
-        {"solution": solution, "layout": layout, "collector": collector, "runtime": 25, "strategy": strategy,
+        {"configuration": configuration, "layout": layout, "collector": collector, "runtime": 25, "strategy": strategy,
          "case": case, "clock": clock}
-        for layout, collector, solution in solutions
+        for layout, collector, configuration in configurations
         for strategy in synthetic.STRATEGIES for case in CASES for clock in ("wall", "CPU")
     ]  # fmt: skip
     table = pd.DataFrame(rows)
@@ -186,14 +190,14 @@ def test_overhead_has_a_mark_and_an_interval_per_choice() -> None:
     panels = [(clock, case) for clock in ("wall", "CPU") for case in CASES]
     assert [axis.get_title() for axis in figure.axes] == [f"{clock}, case {case}" for clock, case in panels]
     for axis, (clock, case) in zip(figure.axes, panels, strict=True):
-        here = table[(table["clock"] == clock) & (table["case"] == case) & table["solution"].isin(SHOWN)]
+        here = table[(table["clock"] == clock) & (table["case"] == case) & table["configuration"].isin(SHOWN)]
         marks = 0
         for strategy in ("alloc", "mix", "pool"):
             colour, marker = STRATEGY_STYLE[strategy]
-            rows = here[here["strategy"] == strategy].set_index("solution").loc[SHOWN]
+            rows = here[here["strategy"] == strategy].set_index("configuration").loc[SHOWN]
             (drawn,) = with_marker(axis, marker)
             assert [x for x, _ in points(drawn)] == pytest.approx(list(rows["lbo"]))
-            assert [round(y) for _, y in points(drawn)] == [0, 1], "in the row of its solution"
+            assert [round(y) for _, y in points(drawn)] == [0, 1], "in the row of its configuration"
             ends = [
                 (points(line)[0][0], points(line)[1][0])
                 for line in with_marker(axis, "None")
@@ -222,8 +226,10 @@ def test_processor_time_is_stacked_by_whose_it_was(trials: pd.DataFrame) -> None
         left = [0.0, 0.0]
         for group in spent:
             colour, hatch = THREADS_STYLE[group]
-            for row, solution in enumerate(SHOWN):
-                rows = of(cpu[cpu["thread_group"] == group], trials, solution=solution, strategy=strategy, case="C")
+            for row, configuration in enumerate(SHOWN):
+                rows = of(
+                    cpu[cpu["thread_group"] == group], trials, configuration=configuration, strategy=strategy, case="C"
+                )
                 bar, ns = drawn[row, colour], float(rows["cpu_ns"].mean()) / 1_000_000
                 assert (bar.get_x(), bar.get_width()) == pytest.approx((left[row], ns))
                 assert (bar.get_hatch() or "") == hatch
@@ -234,7 +240,7 @@ def test_processor_time_is_stacked_by_whose_it_was(trials: pd.DataFrame) -> None
 
 def test_live_sets_are_drawn_by_measure_with_their_fits() -> None:
     rows = pd.DataFrame([
-        {"measure": measure, "solution": f"heap / {collector} / 25", "language": "java", "layout": "heap",
+        {"measure": measure, "configuration": f"heap / {collector} / 25", "language": "java", "layout": "heap",
          "collector": collector, "runtime": 25, "strategy": strategy, "live_objects": objects,
          "cost_ns": (number + 1) * objects}
         for number, (measure, collector, strategy) in enumerate(
@@ -269,7 +275,7 @@ def test_live_sets_are_drawn_by_measure_with_their_fits() -> None:
 
 
 def losses() -> pd.DataFrame:
-    facts = {"solution": G1, "case": "B", "input_queue_ms": 10.0, "heap_mb": 204}
+    facts = {"configuration": G1, "case": "B", "input_queue_ms": 10.0, "heap_mb": 204}
     return pd.DataFrame([
         {**facts, "trial_id": "pool", "strategy": "pool", "block": 0, "disturbance": None},
         {**facts, "trial_id": "alloc", "strategy": "alloc", "block": 0, "disturbance": None},
@@ -311,9 +317,9 @@ def test_years_compares_runtimes_of_a_collector_in_the_case_that_most_ran() -> N
     def centre(row: dict[str, object]) -> float:
         return (100.0 if row["runtime"] == 11 else 50.0) * (2.0 if row["strategy"] == "alloc" else 1.0)
 
-    solutions = (*SOLUTIONS, ("java", "heap", "g1", 17, None, "heap / G1 / 17"))
-    made = synthetic.trials(blocks=2, noise=0.1, centre=centre, solutions=solutions, cases=CASES)
-    made = made[(made["case"] == "C") | (made["solution"] != "heap / G1 / 17")]
+    configurations = (*CONFIGURATIONS, ("java", "heap", "g1", 17, None, "heap / G1 / 17"))
+    made = synthetic.trials(blocks=2, noise=0.1, centre=centre, configurations=configurations, cases=CASES)
+    made = made[(made["case"] == "C") | (made["configuration"] != "heap / G1 / 17")]
     collections = made[["trial_id"]].assign(pause_max_ms=np.arange(len(made)) + 1.0)
     figure = plots.years(made, collections)
     runtimes = [11, 17, 25]
@@ -348,10 +354,10 @@ def test_figures_of_nothing_say_so(trials: pd.DataFrame, pauses: pd.DataFrame) -
     assert message(plots.overhead_by_strategy(none)) == "no overhead to show yet"
     cpu = pd.DataFrame({"trial_id": ["x"], "thread_group": ["gc"], "cpu_ns": [1]})
     assert message(plots.cpu_split(cpu, trials, "B")) == "no CPU time was measured"
-    columns = ["measure", "solution", *ORDERED_BY, "strategy", "live_objects", "cost_ns"]
+    columns = ["measure", "configuration", *ORDERED_BY, "strategy", "live_objects", "cost_ns"]
     assert message(plots.live_set_scaling(pd.DataFrame(columns=columns), none)) == "no live set was measured"
     shares = pd.DataFrame(columns=["trial_id", "burst", "cause", "share", "lost"])
     assert message(plots.lost_by_cause(shares, losses())) == "no packet was lost"
-    alone = trials[trials["solution"].isin(SHOWN)]
+    alone = trials[trials["configuration"].isin(SHOWN)]
     longest = alone[["trial_id"]].assign(pause_max_ms=1.0)
     assert message(plots.years(alone, longest)) == "no collector was run on more than one runtime"

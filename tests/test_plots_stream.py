@@ -39,7 +39,8 @@ def trial(collector: str, threads: int, keys: int, tail_ms: float | None, block:
     """A trial; without a latency at the tail it fell behind. The last result comes a quarter of a millisecond later."""
     return {
         **SHARED, "trial_id": f"{collector} {threads} {keys} {block} {changes}", "block": block,
-        "collector": collector, "solution": f"{collector_named(collector).label} / 25", "cooperative_threads": threads,
+        "collector": collector, "configuration": f"{collector_named(collector).label} / 25",
+        "cooperative_threads": threads,
         "events_per_second": EVENTS, "keys": keys, "offered_items_per_second": float(EVENTS + 100 * keys),
         "kept_up": tail_ms is not None, "first_tail_ms": tail_ms,
         "tail_ms": None if tail_ms is None else tail_ms + 0.25, "tail": None if tail_ms is None else "p99", **changes,
@@ -175,14 +176,14 @@ def test_the_published_charts_are_drawn_line_by_line(figure: Figure, machine: st
         assert to_hex(line.get_color()) == collector_labelled(str(collector)).colour
 
 
-def test_the_legend_names_solutions_and_threads(figure: Figure) -> None:
+def test_the_legend_names_configurations_and_threads(figure: Figure) -> None:
     (legend,) = figure.legends
     texts = [text.get_text() for text in legend.get_texts()]
     assert texts == ["G1 / 25", "generational ZGC / 25", "threads: 1", "threads: 2"]
 
 
-def test_a_collector_keeps_its_colour_whatever_its_solution_is_called(table: pd.DataFrame) -> None:
-    renamed = table[table["collector"] == "genzgc"].assign(solution="G1 / 25")
+def test_a_collector_keeps_its_colour_whatever_its_configuration_is_called(table: pd.DataFrame) -> None:
+    renamed = table[table["collector"] == "genzgc"].assign(configuration="G1 / 25")
     assert {
         to_hex(line.get_color()) for line in curves(latency_against_throughput(renamed, TARGET_MS).axes[0])
     } == {colour_of("genzgc")}  # fmt: skip

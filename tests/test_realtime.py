@@ -100,16 +100,16 @@ def test_cpp_does_in_real_time_what_it_does_in_batch(data: Path, layout: str, st
     assert_is_the_known_realtime_answer(case, summary(record))
 
 
-SOLUTIONS = {
+CONFIGURATIONS = {
     "cpp": ("layout=flat", "language=cpp"),
     "java": ("layout=heap", "runtime=25", "collector=parallel"),
 }
 
 
-@pytest.mark.parametrize("language", SOLUTIONS)
+@pytest.mark.parametrize("language", CONFIGURATIONS)
 def test_the_books_are_exact_however_much_is_lost(data: Path, language: str) -> None:
     record = run(
-        "mode=realtime", *SOLUTIONS[language], "strategy=alloc", "scale=0.01", "interval_ns=4", "seconds=0.2",
+        "mode=realtime", *CONFIGURATIONS[language], "strategy=alloc", "scale=0.01", "interval_ns=4", "seconds=0.2",
         "warmup_seconds=0.05", "input_queue_ms=1", "prologue_seconds=0.1",
     )  # fmt: skip
     told = summary(record)
@@ -136,10 +136,10 @@ def test_the_books_are_exact_however_much_is_lost(data: Path, language: str) -> 
     assert (row["slips"], row["slip_total_ms"]) == (4, 8.0), "those that the log had no room for are in the books"
 
 
-@pytest.mark.parametrize("language", SOLUTIONS)
+@pytest.mark.parametrize("language", CONFIGURATIONS)
 def test_a_consumer_stopped_on_purpose_loses_what_arithmetic_predicts(data: Path, language: str) -> None:
     record = run(
-        "mode=realtime", *SOLUTIONS[language], "strategy=pool", "scale=0.01", "interval_ns=1000", "seconds=1.2",
+        "mode=realtime", *CONFIGURATIONS[language], "strategy=pool", "scale=0.01", "interval_ns=1000", "seconds=1.2",
         "warmup_seconds=0.3", "stall_at_s=0.4", "stall_ms=250", "input_queue_ms=100",
     )  # fmt: skip
     measurement = record.measurement
@@ -229,7 +229,7 @@ def test_every_time_follows_the_scale_unless_it_is_given() -> None:
     assert whole.input_queue_ms == 100
     assert [getattr(tenth, name) for name in times] == pytest.approx([getattr(whole, name) / 10 for name in times])
     assert SearchSpec(**settings, scale=0.1, input_queue_ms=100).input_queue_ms == 100
-    profile = RealtimeProfile(profile="p", blocks=1, scale=0.1, solutions=("cpp/flat",))
+    profile = RealtimeProfile(profile="p", blocks=1, scale=0.1, configurations=("cpp/flat",))
     assert [getattr(profile, name) for name in times] == [getattr(tenth, name) for name in times]
 
 
@@ -237,14 +237,14 @@ def test_what_every_study_with_batch_trials_asks_for_is_run_once() -> None:
     """The smoke profile has the same sizes and lengths in both."""
     batch = {item.spec for item in campaign.open_study("batch", "smoke").plan()}
     own = {item.spec for item in campaign.open_study("realtime", "smoke").plan() if item.spec.mode == "batch"}
-    shared = {spec for spec in own if spec.configuration() in {other.configuration() for other in batch}}
+    shared = {spec for spec in own if spec.cell_name() in {other.cell_name() for other in batch}}
     assert shared and shared <= batch
 
 
 def test_long_trials_wait_for_rare_collections_in_the_cases_that_are_named() -> None:
     plan = campaign.open_study("realtime", "article").plan()
     long = [item.spec for item in plan if isinstance(item.spec, RealtimeSpec) and item.spec.cap_seconds > 30]
-    assert {(spec.solution.key, spec.strategy, spec.case, spec.cap_seconds) for spec in long} == {
+    assert {(spec.configuration.key, spec.strategy, spec.case, spec.cap_seconds) for spec in long} == {
         ("java/native/cms/11", "pool", "B", 3600.0), ("java/native/cms/11", "pool", "C", 300.0),
     }  # fmt: skip
     assert sorted(spec.block for spec in long) == sorted([*range(5)] * 2)
@@ -258,13 +258,13 @@ def test_similar_trials_have_the_queue_of_their_scale_and_that_of_scale_one() ->
     assert {spec.seconds for spec in similar} == {5.0}
 
 
-@pytest.mark.parametrize("language", SOLUTIONS)
+@pytest.mark.parametrize("language", CONFIGURATIONS)
 def test_a_queue_in_between_has_books_too_and_holds_what_a_stopped_consumer_cannot_take(
     data: Path, language: str
 ) -> None:
     """It holds the whole trial, so that only the input queue's own length may be too short for the thread between."""
     record = run(
-        "mode=realtime", *SOLUTIONS[language], "strategy=pool", "scale=0.01", "interval_ns=2000", "seconds=0.6",
+        "mode=realtime", *CONFIGURATIONS[language], "strategy=pool", "scale=0.01", "interval_ns=2000", "seconds=0.6",
         "warmup_seconds=0.1", "stall_at_s=0.1", "stall_ms=300", "input_queue_ms=100", "intermediate_queue_ms=600",
     )  # fmt: skip
     told = summary(record)
@@ -277,7 +277,7 @@ def test_a_queue_in_between_has_books_too_and_holds_what_a_stopped_consumer_cann
     assert told["lost"] < without_ms * 500, "what an input queue of 100 ms alone loses"
 
 
-@pytest.mark.parametrize("language", SOLUTIONS)
+@pytest.mark.parametrize("language", CONFIGURATIONS)
 def test_a_ring_trial_tells_counts_and_cost(data: Path, language: str) -> None:
     settings = ["warmup_seconds=0.1", *(["runtime=11"] if language == "java" else [])]
     paced = summary(run("mode=ring", f"language={language}", "interval_ns=500", "seconds=0.2", *settings))
@@ -720,7 +720,7 @@ def test_the_article_profile_has_the_published_72_cells() -> None:
     searches = [
         spec for spec in planned if isinstance(spec, SearchSpec) and spec.min_laps
     ]  # those of the map have none
-    cells = {(spec.solution.key, spec.strategy, spec.case) for spec in searches}
+    cells = {(spec.configuration.key, spec.strategy, spec.case) for spec in searches}
     today = {cell for cell in cells if cell[0].startswith("java/") and cell[0].split("/")[3] == "25"}
     assert {cell[0].split("/")[2] for cell in today} == {"parallel", "g1", "genzgc", "shenandoah"}
     published = {cell for cell in cells - today if cell[0].split("/")[1] in ("heap", "native", "allocating")}

@@ -21,7 +21,7 @@ from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots, sections
 from allocpool.studies.realtime import story as realtime_report
 from allocpool.studies.realtime.study import RealtimeProfile
-from allocpool.studies.realtime.tables import LISTED_SLIP_NS, SCHEMAS, as_now
+from allocpool.studies.realtime.tables import SCHEMAS
 
 _PLAIN: dict[str, Any] = {
     **dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS)),
@@ -30,11 +30,11 @@ _PLAIN: dict[str, Any] = {
     "payload_touch": False, "control": None,
 }  # fmt: skip
 JAVA: dict[str, Any] = {
-    **_PLAIN, "language": "java", "layout": "heap", "runtime": 11, "solution": "heap / Parallel / 11",
+    **_PLAIN, "language": "java", "layout": "heap", "runtime": 11, "configuration": "heap / Parallel / 11",
     "collector": "parallel",
 }  # fmt: skip
 CPP: dict[str, Any] = {
-    **_PLAIN, "language": "cpp", "layout": "flat", "runtime": None, "solution": "C++ flat", "collector": None,
+    **_PLAIN, "language": "cpp", "layout": "flat", "runtime": None, "configuration": "C++ flat", "collector": None,
     "allocator": "glibc",
 }  # fmt: skip
 
@@ -123,58 +123,6 @@ def older(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 NEWER = ("queue_factor", "pdr_loss_ratio", "majors_seen", "hit_cap", "decides_long_pauses", "laps", "too_short")
-
-
-def test_an_older_search_is_marked_by_its_probes() -> None:
-    searches = older(pd.DataFrame([search(trial_id="a", input_queue_ms=100.0), losing(trial_id="b")]), "searches")
-    probe = {"majors": 3, "cap_reached": False, "seconds": 1.0}
-    probes = pd.DataFrame([
-        {**probe, "trial_id": "a", "kind": "full", "interval_ns": 300.0, "majors": 0, "cap_reached": True},
-        {**probe, "trial_id": "a", "kind": "full", "interval_ns": 285.0},
-        {**probe, "trial_id": "a", "kind": "probe", "interval_ns": 300.0},
-        {**probe, "trial_id": "b", "kind": "compared", "interval_ns": 1000.0},
-    ])  # fmt: skip
-    tables = {"searches": searches, "probes": probes, "trials": older(NO_TRIALS, "trials")}
-    first, second = as_now(tables)["searches"].to_dict("records")
-    assert first["queue_factor"] == pytest.approx(10.0) and first["pdr_loss_ratio"] == 200e-6
-    assert (first["majors_seen"], first["hit_cap"], first["decides_long_pauses"]) == (0, True, False)
-    assert (second["majors_seen"], second["hit_cap"], second["decides_long_pauses"]) == (3, False, True)
-
-
-@pytest.mark.parametrize(
-    ("changes", "decides"),
-    [
-        ({}, True),
-        ({"majors": 0}, False),
-        ({"cap_reached": True}, False),
-        ({"input_queue_ms": 1001.0}, False),
-        ({"majors": 0, **CPP}, True),
-    ],
-)
-def test_an_older_trial_decides_only_what_it_saw(changes: dict[str, Any], decides: bool) -> None:
-    row = sweep(0.0) | {"majors": 3, "cap_reached": False, "received": 150_000} | changes
-    row |= {"pool_size": 100_000, "queue_size": 10_000, "stored_count": 10_000}
-    trials = older(pd.DataFrame([row]), "trials")
-    tables = {"searches": pd.DataFrame([search()]), "probes": pd.DataFrame(), "trials": trials}
-    (found,) = as_now(tables)["trials"].to_dict("records")
-    assert found["decides_long_pauses"] == decides
-    assert (found["laps"], found["too_short"]) == (150_000 / 20_001, False)
-
-
-def test_older_events_keep_their_times_after_the_warm_up() -> None:
-    slips = pd.DataFrame({
-        "trial_id": ["a", "a"], "start_s": [0.25, 3599.123456789], "start_ns": [7_000_250_000_000, 10_599_123_456_789],
-        "length_ns": [LISTED_SLIP_NS, 2 * LISTED_SLIP_NS],
-    })  # fmt: skip
-    bursts = slips.assign(end_s=slips["start_s"] + 0.5, end_ns=slips["start_ns"] + 500_000_000)
-    shorter = slips.assign(length_ns=LISTED_SLIP_NS - 1)
-    tables = {"searches": pd.DataFrame([search()]), "trials": NO_TRIALS, "slips": pd.concat([shorter, slips]),
-              "bursts": bursts}  # fmt: skip
-    now = as_now(tables)
-    assert now["slips"]["start_ns"].tolist() == [250_000_000, 3_599_123_456_789]
-    assert now["bursts"]["end_ns"].tolist() == [750_000_000, 3_599_623_456_789]
-    assert not {"start_s", "end_s"} & {*now["slips"], *now["bursts"]}
-    assert as_now(now)["slips"].equals(now["slips"])
 
 
 def test_figures_of_another_queue_are_not_told_as_similar() -> None:
@@ -300,10 +248,10 @@ def test_the_verdict_turns_with_the_data(pool: str, alloc: str) -> None:
 def test_what_searches_do_not_tell_apart_stays_open() -> None:
     close = {"ndr_ns": 310.0, "ndr_fails_ns": 295.0, "pdr_ns": 310.0, "pdr_fails_ns": 295.0}
     text = realtime_report.verdict(three(search(), search(strategy="alloc", **close)))
-    assert "The one Java solution and case that was tried both ways is not decided. The trials" in text
+    assert "The one Java configuration and case that was tried both ways is not decided. The trials" in text
     elsewhere = search(case="B"), search(strategy="alloc", case="B", **close)
     both = realtime_report.verdict(three(search(), search(strategy="alloc", **close), *elsewhere))
-    assert "Of 2 Java solutions and cases that were tried both ways none is decided. The trials" in both
+    assert "Of 2 Java configurations and cases that were tried both ways none is decided. The trials" in both
     assert "though 1 of 1 others are not shown to have a larger one" in text
     assert "A verdict takes" in realtime_report.verdict(cells(search(), search(strategy="alloc", **close)))
     assert "Open" in realtime_report.verdict(cells(search()).iloc[:0])
@@ -401,7 +349,7 @@ def test_a_rate_is_drawn_for_every_interval_that_passes() -> None:
 
 
 def test_a_strategy_that_a_layout_lacks_is_no_gap_of_its_row() -> None:
-    slab = CPP | {"layout": "slab", "solution": "C++ slab"}
+    slab = CPP | {"layout": "slab", "configuration": "C++ slab"}
     none = {"ndr_ns": None, "pdr_ns": None, "strategy": "alloc"}
     rows = cells(search(**slab), search(**slab, **none, status="unavailable", reason="layout slab has pool alone"),
                  search(**JAVA), search(**none, status="out_of_memory", reason="Java heap space"))  # fmt: skip
@@ -428,7 +376,7 @@ def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypat
     left: dict[str, pd.DataFrame] = {}
     monkeypatch.setattr(hosts, "tables_of_hosts", lambda _study, profile: left if profile == "article" else {})
     assert realtime_report.lost_at_published_sizes("article", "here") == ""
-    zgc: dict[str, Any] = {"solution": "heap / ZGC / 11", "collector": "zgc"}
+    zgc: dict[str, Any] = {"configuration": "heap / ZGC / 11", "collector": "zgc"}
     rows = [
         sweep(lost, strategy=strategy, block=block, **facts)
         for block in (0, 1)
@@ -488,12 +436,13 @@ def test_searches_of_another_host_stand_beside_these_cell_by_cell(
         "there", at(400, strategy="alloc", case="A"), at(200, strategy="pool", case="A"),
         at(100, strategy="alloc", case="B"), at(400, strategy="pool", case="B"),
         {**at(50, strategy="alloc", case="C"), **CPP}, at(7, strategy="mix", case="C", scale=1.0),
-    ).assign(queue_factor=10.0, pool_order="fresh", solution=lambda rows: rows["solution"] + " / fresh")  # fmt: skip
+    ).assign(queue_factor=10.0, pool_order="fresh",
+    configuration=lambda rows: rows["configuration"] + " / fresh")  # fmt: skip
     found = [hosts.OfHost("here", "this one", tmp_path), hosts.OfHost("there", "a Xeon (0123)", tmp_path / "there")]
     monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter(found))
     monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"searches": theirs}, {}))
     table, told = realtime_report.elsewhere("standard", ours, realtime_cells.realtime_cells(ours))
-    assert list(table["solution"]) == ["heap / Parallel / 11"] * 4 + ["C++ flat"]
+    assert list(table["configuration"]) == ["heap / Parallel / 11"] * 4 + ["C++ flat"]
     first, last = table.iloc[0], table.iloc[-1]
     assert first["here"].endswith("n = 3") and first["a Xeon (0123)"] == "398 ns, n = 1"
     assert pd.isna(last["here"]) and last["a Xeon (0123)"] == "49.7 ns, n = 1"

@@ -30,7 +30,7 @@ from allocpool.trial.runner import alone, child_environment, shuffled_in_blocks
 
 SETTINGS: dict[str, Any] = {
     "blocks": 2,
-    "solutions": ["cpp/allocating", "cpp/flat"],
+    "configurations": ["cpp/allocating", "cpp/flat"],
     "seconds": 0.1,
     "warmup_seconds": 0.0,
     "cases": ["A"],

@@ -94,7 +94,7 @@ def test_java_does_the_known_work(row: Row) -> None:
     record = records(runtime, collector)[row]
     assert (record.status, record.reason) == ("ok", None)
     summary = single.summary_of(record)
-    assert COLLECTORS[collector].label in summary["solution"]
+    assert COLLECTORS[collector].label in summary["configuration"]
     if case != BATCH:
         assert_is_the_known_realtime_answer(case, summary)
         return

@@ -27,7 +27,7 @@ from allocpool.trial.runner import Task
 SETTINGS: dict[str, Any] = {
     "schedule": "sequential",
     "blocks": 1,
-    "solutions": ["cpp/allocating", "cpp/flat"],
+    "configurations": ["cpp/allocating", "cpp/flat"],
     "strategies": ["alloc", "mix", "pool"],
     "cases": ["A", "B"],
     "beside": {},

@@ -42,7 +42,7 @@ v4: Any = nbformat.v4
 
 PROVENANCE: dict[str, Any] = {
     "study": "batch",
-    "profile": {"profile": "quick", "blocks": 2, "solutions": ["cpp/flat"]},
+    "profile": {"profile": "quick", "blocks": 2, "configurations": ["cpp/flat"]},
     "host": {"cpu_model": "Abacus 9000 <beads>", "logical_cores": 2, "memory_mb": 24_000, "governor": None},
     "git_commits": ["0123456789abcdef", "fedcba9876543210-dirty"],
     "code_hashes": ["c0de"],
@@ -72,7 +72,9 @@ def displayed(show: Callable[[], None]) -> list[Any]:
     return caught
 
 
-ROWS = pd.DataFrame({"solution": ["heap / G1 / 25", "C++ flat"], **{f"case {n}": [1.5 * n, 2.5] for n in range(12)}})
+ROWS = pd.DataFrame(
+    {"configuration": ["heap / G1 / 25", "C++ flat"], **{f"case {n}": [1.5 * n, 2.5] for n in range(12)}}
+)
 CAPTION = "Cost of a packet. One dot per trial."
 
 
@@ -274,7 +276,7 @@ def test_what_a_page_shows_can_be_taken_along(site: Path) -> None:
     links = [str(link["href"]) for link in page(site, "index").select(".taken a[download]")]
     stems = [f"taken/index/{name}" for name in ("cost-of-a-packet", "a-wide-table", "published-claims-on-this-machine")]
     assert links == [f"{stem}.{end}" for stem in stems for end in ("csv", "parquet")]
-    shown = ROWS.rename(columns={"solution": "configuration"}).replace("heap / G1 / 25", "G1, JDK 25")
+    shown = ROWS.rename(columns={"configuration": "configuration"}).replace("heap / G1 / 25", "G1, JDK 25")
     pd.testing.assert_frame_equal(pd.read_parquet(site / f"{stems[1]}.parquet"), shown)
     pd.testing.assert_frame_equal(pd.read_csv(site / f"{stems[1]}.csv"), shown)
     drawn = pd.read_csv(site / f"{stems[0]}.csv")

@@ -19,8 +19,8 @@ from allocpool.errors import UserError
 from allocpool.machine import perf
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.layouts import JAVA_LAYOUTS, STEPS
-from allocpool.packets.specs import SETTINGS, Solution
-from allocpool.runtimes.flags import OF_SOLUTION, OURS, PUBLISHED, reason_of
+from allocpool.packets.specs import SETTINGS, Configuration
+from allocpool.runtimes.flags import OF_CONFIGURATION, OURS, PUBLISHED, reason_of
 from allocpool.studies.batch.study import BatchProfile, plan_batch
 from allocpool.studies.native.specs import COUNTERS, CountersSpec
 from allocpool.studies.native.study import ladder
@@ -69,7 +69,7 @@ def test_a_setting_can_be_left_out_to_see_whether_it_matters() -> None:
     assert without == {
         "lazy_heap": {no_calls}, "explicit_gc": {touched}, "pause_target": {touched, no_calls, target},
     }  # fmt: skip
-    assert {spec(f"{plain} {word}=true").solution.label for word in SETTINGS} == {
+    assert {spec(f"{plain} {word}=true").configuration.label for word in SETTINGS} == {
         f"heap / Parallel / 11 / {word.replace('_', ' ')}" for word in SETTINGS
     }
 
@@ -81,7 +81,7 @@ def test_every_flag_has_a_reason_and_an_owner() -> None:
         flag for flag, whose in owners.items() if whose == OURS
     }
     assert {flag for flag, whose in owners.items() if whose == PUBLISHED} == {"-Xmx1024m", "-XX:MaxGCPauseMillis=80"}
-    assert {flag for flag, whose in owners.items() if whose == OF_SOLUTION} == {"-XX:+UseG1GC"}
+    assert {flag for flag, whose in owners.items() if whose == OF_CONFIGURATION} == {"-XX:+UseG1GC"}
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,10 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
     assert isinstance(settings, BatchProfile)
     planned = plan_batch(settings, Machine(cores=2))
     cells = {
-        (solution, strategy, case, part.window)
+        (configuration, strategy, case, part.window)
         for part in (settings, *settings.beside.values())
-        for solution, strategy, case in itertools.product(part.solutions, part.strategies, part.cases)
-        if Solution.parse(solution).offers(strategy)
+        for configuration, strategy, case in itertools.product(part.configurations, part.strategies, part.cases)
+        if Configuration.parse(configuration).offers(strategy)
     }
     packets = [item for item in planned if isinstance(item.spec, BatchSpec)]
     by_bytes = settings.by_bytes
@@ -180,20 +180,23 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"bogus": 1}, "valid keys: beside, blocks, by_bytes, cases"),
         ({"cases": ["D"]}, "choose one of A, A10k, B, C"),
         ({"strategies": ["lake"]}, "choose one of dummy, alloc, mix, pool"),
-        ({"solutions": ["java/heap/cms/25"]}, "cms runs on 11"),
-        ({"solutions": ["java/heap/magic/25"]}, "choose one of serial"),
-        ({"solutions": ["heap"]}, "java/LAYOUT/COLLECTOR/RUNTIME"),
-        ({"solutions": ["java/heap/g1/25/tiny_headers"]}, "choose one of compact_headers, large_pages"),
-        ({"solutions": ["java/heap/g1/17/compact_headers"]}, "compact_headers needs runtime 24 or newer, not 17"),
-        ({"solutions": ["java/heap/parallel/25/no_refinement"]}, "choose one of g1"),
-        ({"solutions": ["java/heap/genzgc/25/large_young"]}, "choose one of serial, parallel, g1"),
-        ({"solutions": ["java/flat/g1/25/detached"]}, "detached belongs to layout heap or native or commons_pool"),
-        ({"solutions": ["cpp/flat/glibc/no_refinement"]}, "choose one of host_cpu, fresh, fifo, payload"),
-        ({"solutions": ["cpp/flat/glibc/jump"]}, "choose one of host_cpu, fresh, fifo, payload, twin, fixed_addresses"),
-        ({"solutions": ["cpp/slab/glibc/stride+jump"]}, "choose one of contiguous, one_line, stride, huge_pages"),
-        ({"solutions": ["java/heap/g1/25/host_cpu"]}, "choose one of compact_headers, large_pages, lean_view"),
-        ({"solutions": ["java/flat/g1/25/inline"]}, "choose one of contiguous, one_line, stride, prefetch"),
-        ({"solutions": []}, "solutions is empty: give one or more"),
+        ({"configurations": ["java/heap/cms/25"]}, "cms runs on 11"),
+        ({"configurations": ["java/heap/magic/25"]}, "choose one of serial"),
+        ({"configurations": ["heap"]}, "java/LAYOUT/COLLECTOR/RUNTIME"),
+        ({"configurations": ["java/heap/g1/25/tiny_headers"]}, "choose one of compact_headers, large_pages"),
+        ({"configurations": ["java/heap/g1/17/compact_headers"]}, "compact_headers needs runtime 24 or newer, not 17"),
+        ({"configurations": ["java/heap/parallel/25/no_refinement"]}, "choose one of g1"),
+        ({"configurations": ["java/heap/genzgc/25/large_young"]}, "choose one of serial, parallel, g1"),
+        ({"configurations": ["java/flat/g1/25/detached"]}, "detached belongs to layout heap or native or commons_pool"),
+        ({"configurations": ["cpp/flat/glibc/no_refinement"]}, "choose one of host_cpu, fresh, fifo, payload"),
+        (
+            {"configurations": ["cpp/flat/glibc/jump"]},
+            "choose one of host_cpu, fresh, fifo, payload, twin, fixed_addresses",
+        ),
+        ({"configurations": ["cpp/slab/glibc/stride+jump"]}, "choose one of contiguous, one_line, stride, huge_pages"),
+        ({"configurations": ["java/heap/g1/25/host_cpu"]}, "choose one of compact_headers, large_pages, lean_view"),
+        ({"configurations": ["java/flat/g1/25/inline"]}, "choose one of contiguous, one_line, stride, prefetch"),
+        ({"configurations": []}, "configurations is empty: give one or more"),
         ({"strategies": []}, "strategies is empty: choose some of dummy, alloc, mix, pool"),
         ({"cases": []}, "cases is empty"),
         ({"strategies": 7}, "strategies: a list in brackets, [A, B], not 7"),
@@ -270,7 +273,8 @@ def test_settings_that_would_be_misread_or_never_end_are_refused_in_a_line(text:
 
 @pytest.mark.parametrize(
     "setting",
-    ["blocks=true", "seconds=true", "seconds=1:30", "cases=[A, A]", "solutions=[cpp/flat, cpp/flat]", "scale=1e-300",
+    ["blocks=true", "seconds=true", "seconds=1:30", "cases=[A, A]", "configurations=[cpp/flat, cpp/flat]",
+    "scale=1e-300",
      "scale=.nan", "blocks=yes", "seconds=.inf"],
 )  # fmt: skip
 def test_what_is_no_number_and_what_is_there_twice_is_refused_in_a_line(setting: str) -> None:
@@ -334,7 +338,7 @@ def test_several_misspelt_keys_tell_the_valid_ones_of_their_part_once() -> None:
 
 
 def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> None:
-    changes = {"solutions": ["java/heap/epsilon/25"], "epsilon_heap_mb": 64, "cases": ["A", "C"]}
+    changes = {"configurations": ["java/heap/epsilon/25"], "epsilon_heap_mb": 64, "cases": ["A", "C"]}
     opened = campaign.open_study("batch", "smoke", changes)
     for item in opened.plan():
         assert isinstance(item.spec, BatchSpec)
@@ -346,26 +350,28 @@ def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> Non
 
 
 def test_a_plan_leaves_out_what_a_layout_does_not_offer_and_needs_no_bound_where_nothing_is_allocated() -> None:
-    opened = campaign.open_study("batch", "smoke", {"solutions": ["java/flat/epsilon/25", "java/heap/g1/25"]})
+    opened = campaign.open_study("batch", "smoke", {"configurations": ["java/flat/epsilon/25", "java/heap/g1/25"]})
     specs = [item.spec for item in opened.plan() if isinstance(item.spec, BatchSpec)]
     flat = {s.strategy for s in specs if s.layout == "flat"}
     assert flat == {"dummy", "mix", "pool"} & {s.strategy for s in specs}
     assert all(s.seconds is not None for s in specs if s.layout == "flat")
 
 
-def test_a_solution_is_read_back_from_its_key() -> None:
+def test_a_configuration_is_read_back_from_its_key() -> None:
     for text in (
         "java/heap/genzgc/25", "java/flat/g1/25/compact_headers/large_pages", "cpp/flat/glibc", "cpp/flat/pmr_pool",
         "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous", "cpp/allocating/jemalloc/inline/host_cpu/fresh/payload",
         "java/agrona/g1/25/contiguous+prefetch/fresh", "java/native/zgc/11/lean_view/payload",
         "java/heap/g1/25/no_refinement/large_young/detached/fresh", "java/heap/g1/25/no_compact_headers",
     ):  # fmt: skip
-        assert Solution.parse(text).key == text
-    assert Solution.parse("cpp/flat").key == "cpp/flat/glibc"
-    assert Solution.parse("cpp/flat/payload/fresh").key == "cpp/flat/glibc/fresh/payload"
-    assert Solution.parse("cpp/slab/glibc/" + "+".join(STEPS[1:])) == Solution.parse("cpp/slab")
-    assert Solution.parse("cpp/slab/glibc/stride").steps == "contiguous,stride"
-    assert Solution.parse("java/flat/g1/25/contiguous+one_line+stride+prefetch") == Solution.parse("java/flat/g1/25")
+        assert Configuration.parse(text).key == text
+    assert Configuration.parse("cpp/flat").key == "cpp/flat/glibc"
+    assert Configuration.parse("cpp/flat/payload/fresh").key == "cpp/flat/glibc/fresh/payload"
+    assert Configuration.parse("cpp/slab/glibc/" + "+".join(STEPS[1:])) == Configuration.parse("cpp/slab")
+    assert Configuration.parse("cpp/slab/glibc/stride").steps == "contiguous,stride"
+    assert Configuration.parse("java/flat/g1/25/contiguous+one_line+stride+prefetch") == Configuration.parse(
+        "java/flat/g1/25"
+    )
 
 
 @pytest.mark.parametrize(
@@ -380,7 +386,7 @@ def test_a_solution_is_read_back_from_its_key() -> None:
     ],
 )
 def test_a_label_names_how_a_row_departs_from_the_published_one(key: str, label: str) -> None:
-    assert Solution.parse(key).label == label
+    assert Configuration.parse(key).label == label
 
 
 def test_a_contiguous_layout_has_all_steps_unless_some_are_named_and_others_none() -> None:
@@ -394,7 +400,7 @@ def test_a_contiguous_layout_has_all_steps_unless_some_are_named_and_others_none
 def test_what_is_left_out_is_as_published() -> None:
     plain = spec("layout=heap strategy=pool packets=1")
     assert (plain.pool_order, plain.payload_touch, plain.lean_view, plain.host_cpu) == ("aged", False, False, False)
-    assert plain.solution.departures == ()
+    assert plain.configuration.departures == ()
 
 
 @pytest.mark.parametrize(
@@ -425,7 +431,7 @@ def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile
     planned = opened.plan()
     assert len({item.spec for item in planned}) == len(planned)
     timed = [(item.spec, item.unavailable) for item in planned if isinstance(item.spec, BatchSpec)]
-    keys = {spec.solution.key for spec, _ in timed}
+    keys = {spec.configuration.key for spec, _ in timed}
     assert {"java/flat/g1/25", "java/flat_ffm/g1/25"} <= keys
     if profile != "quick":  # there the time goes to what decides
         assert {"java/flat/genzgc/25", "java/native/g1/25/large_pages"} <= keys
@@ -486,7 +492,7 @@ def test_a_missing_allocator_is_a_row_that_says_how_to_get_it(monkeypatch: pytes
     monkeypatch.setattr("allocpool.machine.allocators._library_folders", list)
     opened = campaign.open_study("native", "smoke")
     missing = {
-        item.spec.solution.allocator: item.unavailable
+        item.spec.configuration.allocator: item.unavailable
         for item in opened.planned
         if item.unavailable and isinstance(item.spec, BatchSpec)
     }

@@ -60,8 +60,8 @@ def test_trials_of_one_block_count_once() -> None:
 
 
 def test_spread_within_is_that_of_trials_of_one_configuration() -> None:
-    trials = pd.DataFrame({"solution": ["x", "x", "y"], "ns_per_packet": [1.0, math.e, 50.0]})
-    assert stats.spread_within(trials, ["solution"]).to_dict() == pytest.approx({"x": math.sqrt(0.5)})
+    trials = pd.DataFrame({"configuration": ["x", "x", "y"], "ns_per_packet": [1.0, math.e, 50.0]})
+    assert stats.spread_within(trials, ["configuration"]).to_dict() == pytest.approx({"x": math.sqrt(0.5)})
 
 
 def test_exact_binomial_bounds() -> None:

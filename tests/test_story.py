@@ -107,7 +107,7 @@ def test_the_batch_page_shows_what_was_measured(smoke: Path, monkeypatch: pytest
     assert len(page(smoke, "02_batch").select("article figure.drawn")) >= 1
 
 
-def test_the_contract_holds_on_every_solution(smoke: Path) -> None:
+def test_the_contract_holds_on_every_configuration(smoke: Path) -> None:
     text = page(smoke, "01_instrument").get_text()
     assert "The contract holds" in text
     assert "The contract is broken" not in text

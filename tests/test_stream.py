@@ -264,7 +264,7 @@ def test_the_engine_s_threads_are_the_application() -> None:
 
 
 def profile(**changes: Any) -> StreamProfile:
-    group = {"solutions": ["g1/25"], "events_per_second_per_core": [1000], "left_to_collector": [0, 1, 3]}
+    group = {"configurations": ["g1/25"], "events_per_second_per_core": [1000], "left_to_collector": [0, 1, 3]}
     given = {"profile": "test", "blocks": 2, "groups": {"cores": group}, "seconds": 1, "warmup_seconds": 0, "cores": 4}
     return StreamProfile(**{**given, **changes})
 
@@ -290,7 +290,7 @@ def test_the_plan_scales_with_the_processors() -> None:
     [(1, [1]), (2, [2, 1]), (4, [4, 3, 2, 1]), (16, [16, 15, 14, 13, 12, 10, 8, 4])],
 )
 def test_threads_are_a_sweep_from_all_processors_where_nothing_is_said(processors: int, threads: list[int]) -> None:
-    group = {"solutions": ["g1/25"], "events_per_second": [1000]}
+    group = {"configurations": ["g1/25"], "events_per_second": [1000]}
     specs = planned(profile(groups={"all": group}, cores=processors, blocks=1))
     assert [spec.cooperative_threads for spec in specs] == threads
     assert {96 - 80, 96 - 64} <= set(sweep(96))
@@ -298,7 +298,7 @@ def test_threads_are_a_sweep_from_all_processors_where_nothing_is_said(processor
 
 def test_output_varies_at_the_same_input_and_settings_of_the_collector_are_axes() -> None:
     group = {
-        "solutions": ["g1/25", "genzgc/25"], "events_per_second": [1_000_000], "keys": [5_000, 240_000],
+        "configurations": ["g1/25", "genzgc/25"], "events_per_second": [1_000_000], "keys": [5_000, 240_000],
         "left_to_collector": [1], "new_size_mb": [None, 100], "concurrent_gc_threads": [None, 2, 9],
         "window_ms": 10_000,
     }  # fmt: skip
@@ -306,23 +306,23 @@ def test_output_varies_at_the_same_input_and_settings_of_the_collector_are_axes(
     # What a collector has no size for, and more of its threads than processors, are left out.
     assert len(specs) == len(set(specs)) == 2 * 2 * 2 + 2 * 2
     assert {spec.offered_items(spec.events_per_second) for spec in specs} == {1.5e6, 25e6}
-    assert len({spec.configuration() for spec in specs}) == len(specs)
+    assert len({spec.cell_name() for spec in specs}) == len(specs)
 
 
 def test_a_group_without_a_rate_is_refused() -> None:
     with pytest.raises(UserError, match="give events_per_second_per_core or events_per_second"):
-        campaign.open_study("stream", "smoke", {"groups": {"one": {"solutions": ["g1/25"]}}})
+        campaign.open_study("stream", "smoke", {"groups": {"one": {"configurations": ["g1/25"]}}})
 
 
 def test_a_configuration_of_two_groups_runs_once() -> None:
-    group = {"solutions": ["g1/25"], "events_per_second_per_core": [1000], "left_to_collector": [0]}
+    group = {"configurations": ["g1/25"], "events_per_second_per_core": [1000], "left_to_collector": [0]}
     assert len(STREAM.plan(profile(groups={"one": group, "two": group}), Machine(cores=2))) == 2
 
 
-@pytest.mark.parametrize("solution", ["g1", "g1/11", "genzgc/17", "shiny/25"])
-def test_a_wrong_solution_is_refused(solution: str) -> None:
-    group = {"solutions": [solution], "events_per_second_per_core": [1000]}
-    with pytest.raises(UserError, match=r"solution|runtime|run on|collector"):
+@pytest.mark.parametrize("configuration", ["g1", "g1/11", "genzgc/17", "shiny/25"])
+def test_a_wrong_configuration_is_refused(configuration: str) -> None:
+    group = {"configurations": [configuration], "events_per_second_per_core": [1000]}
+    with pytest.raises(UserError, match=r"configuration|runtime|run on|collector"):
         campaign.open_study("stream", "smoke", {"groups": {"one": group}})
 
 
@@ -359,7 +359,7 @@ def table(tails: Mapping[tuple[int, int, int], float | None], **columns: Any) ->
         rows.append({
             "trial_id": f"{block}-{threads}-{rate}-{columns}", "mode": "stream", "block": block, "status": "ok",
             "reason": None, "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0, "started_utc": "", "git_commit": None,
-            "code_hash": "", "host_id": "", "attempt": 1, "solution": "G1 / 25", "runtime": 25, "collector": "g1",
+            "code_hash": "", "host_id": "", "attempt": 1, "configuration": "G1 / 25", "runtime": 25, "collector": "g1",
             "heap_mb": 1024,
             "cores": 2, "events_per_second": rate, "keys": 10, "window_ms": 100, "slide_ms": 10, "seconds": 100.0,
             "aggregate": "boxed", "processors": "cooperative", "cooperative_threads": threads, "sources": "parallel",
@@ -431,7 +431,7 @@ def test_why_g1_does_not_hold_the_target_is_found() -> None:
     tails: dict[tuple[int, int, int], float | None] = {(block, 1, 1000): 40 + block / 10 for block in range(6)}
     paused = table(tails, pause_target_ms=5).assign(gc_pause_max_ms=38.0 + np.arange(6) / 10)
     crowded = table({(block, 2, 1000): None for block in range(6)}, pause_target_ms=5)
-    zgc = table({key: (tail or 0) / 2 for key, tail in tails.items()}, collector="genzgc", solution=TODAY_S_ZGC)
+    zgc = table({key: (tail or 0) / 2 for key, tail in tails.items()}, collector="genzgc", configuration=TODAY_S_ZGC)
     trials = pd.concat([paused, crowded, zgc], ignore_index=True)
     measured = {"trials": trials, "searches": NO_SEARCHES, "switches": NO_SWITCHES}
     verdicts = claims.verdicts(measured, 10)
@@ -458,14 +458,14 @@ def test_today_s_collectors_are_not_the_published_ones() -> None:
     }
     reverse = {key: 9.0 - (value or 0) / 2 for key, value in tails.items()}
     of_both = pd.concat([
-        table(tails), table(reverse, runtime=17, solution="G1 / 17"),
-        table(tails, runtime=21, collector="zgc", solution="ZGC / 21"),
+        table(tails), table(reverse, runtime=17, configuration="G1 / 17"),
+        table(tails, runtime=21, collector="zgc", configuration="ZGC / 21"),
     ])  # fmt: skip
     measured = {"trials": of_both, "searches": NO_SEARCHES, "switches": NO_SWITCHES}
     then, today = (claims.evaluate(measured, 10, era)[0] for era in (claims.THEN, claims.TODAY))
     assert (then.outcome, today.outcome) == (REFUTED, REPRODUCED)
     assert len(then.evidence) == len(today.evidence) == 1
-    assert ("genzgc", 25) in claims.TODAY.solutions.values() and ("zgc", 17) in claims.THEN.solutions.values()
+    assert ("genzgc", 25) in claims.TODAY.configurations.values() and ("zgc", 17) in claims.THEN.configurations.values()
 
 
 def test_the_source_s_own_figures_go_through_the_same_tests() -> None:
@@ -655,7 +655,7 @@ def searched(found: dict[tuple[int, int], tuple[float | None, float | None]]) ->
     rows = [
         {
             **{name: shared[name] for name in SEARCHES.columns if name in shared}, "trial_id": f"{block}-{threads}",
-            "block": block, "solution": "gen. ZGC / 25", "collector": "genzgc", "cooperative_threads": threads,
+            "block": block, "configuration": "gen. ZGC / 25", "collector": "genzgc", "cooperative_threads": threads,
             "target_ms": 10, "held": "first", "resolution": 0.1, "confirmations": 2, "low_events_per_second": 1,
             "high_events_per_second": 10**7, "tail": "p99.99", "holds_items_per_second": holds,
             "fails_items_per_second": fails,
@@ -685,7 +685,7 @@ def test_whether_a_processor_left_buys_throughput_is_decided_on_searches(
         for threads in (1, 2)
     }
     searches = searched({key: (holds, width * holds) for key, holds in ends.items()})
-    trials = table({(0, 1, 1000): 1}, collector="genzgc", solution="gen. ZGC / 25")
+    trials = table({(0, 1, 1000): 1}, collector="genzgc", configuration="gen. ZGC / 25")
     assert verdicts_of(trials, searches)["zgc-throughput-25"].outcome == outcome
     lower = verdicts_of(trials, searches.assign(seconds=1.0))["zgc-throughput-25"]
     why = "too few windows: p99.99 takes 10,000, these trials have 100"

@@ -35,7 +35,7 @@ from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import MEASUREMENT, RESULT, TrialRecord
 
 CELL: dict[str, Any] = {
-    "solutions": ["cpp/flat"], "strategies": ["pool"], "cases": ["A"], "seconds": 0.02, "warmup_seconds": 0.0,
+    "configurations": ["cpp/flat"], "strategies": ["pool"], "cases": ["A"], "seconds": 0.02, "warmup_seconds": 0.0,
 }  # fmt: skip
 FORK = multiprocessing.get_context("fork")
 KILLS = 100
@@ -353,7 +353,7 @@ def test_what_does_not_fit_into_its_control_group_is_refused_before_it_starts(
     (tmp_path / "max").write_text(str(1 << 20), encoding="ascii")
     (tmp_path / "current").write_text("0", encoding="ascii")
     monkeypatch.setattr(memory, "_limits", lambda: iter([(tmp_path / "max", tmp_path / "current")]))
-    settings = {**CELL, "blocks": 1, "solutions": ["cpp/flat", "java/heap/g1/25"]}
+    settings = {**CELL, "blocks": 1, "configurations": ["cpp/flat", "java/heap/g1/25"]}
     tight = campaign.open_study("batch", "smoke", settings)
     status = tight.run()
     assert (status.planned, status.unavailable, status.finished) == (2, 2, 0) and not records(data)

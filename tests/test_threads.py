@@ -242,13 +242,13 @@ def test_a_plan_says_which_threads_are_more_than_processors() -> None:
     assert {(spec.runtime, spec.strategy) for spec in virtual} == {(25, "alloc"), (25, "jctools")}
 
 
-def test_a_plan_refuses_solutions_that_are_none() -> None:
+def test_a_plan_refuses_configurations_that_are_none() -> None:
     for java in (["heap/g1"], ["heap/g1/new"], ["slab/g1/25"], ["heap/zgc/17x"]):
         with pytest.raises(ValueError, match=r"LAYOUT/COLLECTOR/RUNTIME|layout"):
             profile(java=java)
 
 
-SOLUTIONS: dict[str, dict[str, Any]] = {
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "heap / G1 / 25": {"language": "java", "layout": "heap", "collector": "g1", "runtime": 25},
     "heap / generational ZGC / 25": {"language": "java", "layout": "heap", "collector": "genzgc", "runtime": 25},
     "C++ heap": {"language": "cpp", "layout": "heap", "allocator": "glibc"},
@@ -262,17 +262,17 @@ def made_up(centres_ns: dict[str, float], blocks: int, threads_in: tuple[int, ..
     """A finished campaign around these costs; glibc pays half as much again for remote frees."""
     rng = np.random.default_rng(1)
     rows: list[dict[str, Any]] = []
-    for block, (solution, stated), topology, threads, strategy in itertools.product(
-        range(blocks), SOLUTIONS.items(), TOPOLOGIES, threads_in, centres_ns
+    for block, (configuration, stated), topology, threads, strategy in itertools.product(
+        range(blocks), CONFIGURATIONS.items(), TOPOLOGIES, threads_in, centres_ns
     ):
         if stated["language"] == "cpp" and topology == "virtual":
             continue
-        dearer = 1.5 if (solution, topology, strategy) == ("C++ heap", "pipeline", "alloc") else 1.0
+        dearer = 1.5 if (configuration, topology, strategy) == ("C++ heap", "pipeline", "alloc") else 1.0
         cost_ns = centres_ns[strategy] * dearer * float(np.exp(0.02 * rng.standard_normal()))
         rows.append({
             "trial_id": str(len(rows)), "mode": "threads", "block": block, "status": "ok", "wall_s": 1.0, "cpu_s": 1.0,
             "load_before": 0.0, "started_utc": f"{block:03}", "code_hash": "", "host_id": "", "attempt": 1, **stated,
-            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy, "case": "B",
+            "configuration": configuration, "topology": topology, "threads": threads, "strategy": strategy, "case": "B",
             "scale": 0.1, "queue_size": 1000, "stored_count": 1000, "pool_size": 0, "seed": "7",
             "cpu_ns_per_packet": cost_ns, "ns_per_packet": cost_ns / threads, "remote_share": 0.5, "imbalance": 1.01,
             "blow_up": 1.5, "gc_pause_max_ms": 1.0, "reaching_max_ms": 0.1, "gc_cpu_share": 0.2,
@@ -296,7 +296,7 @@ def test_claims_say_what_the_trials_say() -> None:
     assert told(of_today, NOW, IN_CPP) == {REPRODUCED}
     assert told(of_today, THEN) == {OPEN}, "nothing of then was measured"
     of_then = outcomes(
-        trials.assign(solution=trials["solution"].str.replace(" 25", " 11"), runtime=trials["runtime"] - 14)
+        trials.assign(configuration=trials["configuration"].str.replace(" 25", " 11"), runtime=trials["runtime"] - 14)
     )
     assert (told(of_then, THEN), told(of_then, NOW)) == ({REPRODUCED}, {OPEN})
     turned = outcomes(
@@ -338,24 +338,24 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
     trials = made_up({name: CENTRES_NS[name] for name in ("alloc", "locked", "copy_on_keep")}, 5, (1, 2))
     advice = story.advice(trials).splitlines()
     assert [line[:2] for line in advice] == ["1.", "2.", "3.", "4.", "5."]
-    assert "on the Java heap **allocate** on 2 of 2 solutions" in advice[0], "copying on keep is no pool"
+    assert "on the Java heap **allocate** on 2 of 2 configurations" in advice[0], "copying on keep is no pool"
     assert "one stack under a lock, is cheaper than allocating in 0 of 10" in advice[3] and "dearer in 10" in advice[3]
     assert "No pool at all" in advice[4] and "in 10 of 10 comparisons (at most by 1." in advice[4]
     assert advice[4].endswith("on C++ heap, n = 5, pipeline), and dearer in none.")
     pools = story.advice(made_up({"alloc": 100.0, "locked": 300.0, "cached": 50.0, "owner": 90.0}, 5, (1, 2)))
-    assert "**pool** on 2 of 2 solutions (cached is cheaper by 2.0" in pools.splitlines()[0]
+    assert "**pool** on 2 of 2 configurations (cached is cheaper by 2.0" in pools.splitlines()[0]
     alike = story.advice(made_up({"alloc": 200.0, "locked": 200.0}, 12, (2,)))
-    assert "in C++ **either** on 2 of 2 solutions" in alike
-    assert "in C++ **pool** on 1 of 2 solutions, either on 1 (locked is cheaper by 1.5" in alike, (
+    assert "in C++ **either** on 2 of 2 configurations" in alike
+    assert "in C++ **pool** on 1 of 2 configurations, either on 1 (locked is cheaper by 1.5" in alike, (
         "remote frees of glibc"
     )
     assert "nothing has the trials that a verdict takes" in story.advice(made_up(CENTRES_NS, 1, (2,)))
     cheapest = story.ladder(trials, "sharded").iloc[0]
-    assert (cheapest["solution"], cheapest["strategy"]) == ("heap / G1 / 25", "copy_on_keep")
+    assert (cheapest["configuration"], cheapest["strategy"]) == ("heap / G1 / 25", "copy_on_keep")
     faster = story.scaling(trials)
     assert set(faster["threads"]) == {2}
     assert faster["times as fast as one"].str.match(r"(1\.9|2\.0)\d times").all()
-    assert len(story.remote(trials)) == 2 * len(SOLUTIONS)
+    assert len(story.remote(trials)) == 2 * len(CONFIGURATIONS)
     sizes = story.sizes(trials.assign(heap_mb=trials["runtime"].map(lambda _runtime: 205, na_action="ignore")), 2)
     assert "buffer of 1,024 bytes" in sizes and "205 MiB with layout" in sizes and "2 processors" in sizes
     assert story.sizes(trials.iloc[:0], 2) == ""

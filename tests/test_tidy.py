@@ -19,7 +19,7 @@ from allocpool.packets.columns import COUNTS, ITERATIONS, TRIALS
 from allocpool.trial.record import GC_LOG, unavailable_record
 from allocpool.trial.stops import KEPT
 
-CHOSEN = {"solutions": ["cpp/flat", "java/heap/serial/17"], "strategies": ["pool"], "cases": ["A"], "blocks": 1}
+CHOSEN = {"configurations": ["cpp/flat", "java/heap/serial/17"], "strategies": ["pool"], "cases": ["A"], "blocks": 1}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_every_trial_and_iteration_becomes_a_row(opened: campaign.Campaign) -> N
     tables = opened.tables()
     trials, iterations = tables["trials"], tables["iterations"]
     assert list(trials["status"]) == ["ok", "ok"]
-    assert set(trials["solution"]) == {"C++ flat", "heap / Serial / 17"}
+    assert set(trials["configuration"]) == {"C++ flat", "heap / Serial / 17"}
     assert (trials["allocated"] == trials["freed"] + trials["live"]).all()
     measured = iterations[iterations["phase"] == "measured"].groupby("trial_id")["packets"].sum()
     trials = trials.set_index("trial_id").sort_index()  # as the sums by group are sorted

@@ -40,7 +40,7 @@ DEARER = 3.0
 
 
 def campaign(dear: str, least: float = 100.0, factor: float = DEARER) -> pd.DataFrame:
-    """Trials of every solution, those with the strategy ``dear`` so many times dearer."""
+    """Trials of every configuration, those with the strategy ``dear`` so many times dearer."""
     return synthetic.trials(
         blocks=BLOCKS, noise=0.01, centre=lambda row: least * (factor if row["strategy"] == dear else 1.0)
     )
@@ -149,7 +149,7 @@ def test_what_a_processor_left_to_the_collector_buys_turns(factor: float, noise:
 
 
 def searched(alloc_ns: float, pool_ns: float, blocks: int, apart: float = 0.0) -> pd.DataFrame:
-    """Searches of one solution with both strategies, each its own distance from the middle."""
+    """Searches of one configuration with both strategies, each its own distance from the middle."""
     return test_realtime_story.cells(*(
         test_realtime_story.search(
             strategy=strategy, block=block, **{name: ns * (1 + apart * (-1) ** block) * (1 + 0.01 * block) * end
@@ -198,11 +198,11 @@ def test_what_many_threads_should_do_turns() -> None:
 
     pooled, allocated = first({"alloc": 900.0, "owner": 300.0}), first({"alloc": 300.0, "owner": 900.0})
     assert (
-        "on the Java heap **pool** on 2 of 2 solutions (owner is cheaper by 3.0" in pooled
+        "on the Java heap **pool** on 2 of 2 configurations (owner is cheaper by 3.0" in pooled
         and "in C++ **pool**" in pooled
     )
-    assert "on the Java heap **allocate** on 2 of 2 solutions;" in allocated and "cheaper" not in allocated
-    assert "on the Java heap **either** on 2 of 2 solutions;" in first({"alloc": 300.0, "owner": 300.0}, 12)
+    assert "on the Java heap **allocate** on 2 of 2 configurations;" in allocated and "cheaper" not in allocated
+    assert "on the Java heap **either** on 2 of 2 configurations;" in first({"alloc": 300.0, "owner": 300.0}, 12)
     few = first({"alloc": 900.0, "owner": 300.0}, FEWEST - 1)
     assert "on the Java heap nothing has the trials that a verdict takes" in few and "cheaper" not in few
     figure = alt(threads_plots.ladder(test_threads.made_up({"alloc": 900.0, "owner": 300.0}, 2), "sharded"))
@@ -221,8 +221,8 @@ def test_what_many_threads_should_do_turns_with_the_effect_that_matters() -> Non
     for effect in (EFFECT, LARGER_EFFECT):
         with judged_by(effect):
             told[effect] = threads_story.advice(noisier).splitlines()[0]
-    assert "on the Java heap **open** on 2 of 2 solutions" in told[EFFECT]
-    assert "on the Java heap **either** on 2 of 2 solutions" in told[LARGER_EFFECT]
+    assert "on the Java heap **open** on 2 of 2 configurations" in told[EFFECT]
+    assert "on the Java heap **either** on 2 of 2 configurations" in told[LARGER_EFFECT]
 
 
 def test_one_trial_has_no_interval_in_words() -> None:
@@ -266,7 +266,10 @@ def test_every_figure_carries_its_words(path: Path) -> None:
 
 
 def test_a_flag_says_whom_it_is_given_to_in_the_shorter_list() -> None:
-    changes = {"solutions": ["java/heap/g1/11", "java/heap/g1/25", "java/heap/serial/25", "cpp/flat"], "beside": {}}
+    changes = {
+        "configurations": ["java/heap/g1/11", "java/heap/g1/25", "java/heap/serial/25", "cpp/flat"],
+        "beside": {},
+    }
     profile = open_study("batch", "standard", changes).profile
     assert isinstance(profile, BatchProfile)
     whom = batch_story.flags_table(profile).set_index("flag")["given to"]

@@ -43,7 +43,7 @@ def run(study: str, profile: str = "quick", minutes: float | None = None, **sett
         study: such as ``batch``.
         profile: ``smoke``, ``quick``, ``standard`` or ``article``.
         minutes: in all, what was measured before included; for profiles that run sequentially.
-        settings: other values for keys of the profile, such as ``blocks=3, solutions=["java/heap/g1/25"]``.
+        settings: other values for keys of the profile, such as ``blocks=3, configurations=["java/heap/g1/25"]``.
 
     Raises:
         UserError: an unknown study, profile, key or value; or another campaign is measuring.

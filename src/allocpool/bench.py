@@ -112,7 +112,7 @@ def _taking_turns(
 @click.option("--case", "cases", multiple=True, default=("A", "B", "C"), show_default=True, help="May be repeated.")
 @click.option(
     "--collector", "collectors", multiple=True, default=("serial", "g1", "genzgc"), show_default=True,
-    help="Of the Java solutions, on the newest runtime; may be repeated.",
+    help="Of the Java configurations, on the newest runtime; may be repeated.",
 )  # fmt: skip
 def packets(
     rounds: int, seconds: float, warmup_seconds: float, scale: float, cases: Sequence[str], collectors: Sequence[str]
@@ -123,14 +123,14 @@ def packets(
     then each receives the same packets once more, for the checksum.
     """
     from allocpool.campaign import single
-    from allocpool.packets.specs import CASES, DEFAULT_RUNTIME, Solution
+    from allocpool.packets.specs import CASES, DEFAULT_RUNTIME, Configuration
 
     for case in cases:
         if case not in CASES:
             raise unknown_choice("case", case, CASES)
     pairs = [("cpp/flat", "cpp/slab")]
     pairs += [(f"java/native/{name}/{DEFAULT_RUNTIME}", f"java/flat/{name}/{DEFAULT_RUNTIME}") for name in collectors]
-    contenders = {key: Solution.parse(key).model_dump(exclude_none=True) for pair in pairs for key in pair}
+    contenders = {key: Configuration.parse(key).model_dump(exclude_none=True) for pair in pairs for key in pair}
 
     def trial(key: str, case: str, **length: str) -> dict[str, Any]:
         settings = {**contenders[key], "strategy": "pool", "case": case, "scale": scale, **length}
@@ -191,7 +191,8 @@ _DEPARTURES = (
     ("ten times the queue and store in case A", "java/heap/g1/25", "java/heap/g1/25", "alloc", "A", "A10k"),
     ("ten times the queue and store in case A", "cpp/flat", "cpp/flat", "pool", "A", "A10k"),
 )
-"""What departs from the published set-up: words, solution as published, solution that departs, strategy, its case."""
+"""What departs from the published set-up: words, configuration as published, configuration that departs, strategy, its
+case."""
 
 
 @bench_command.command("published")
@@ -205,11 +206,11 @@ def published(rounds: int, seconds: float, warmup_seconds: float, scale: float) 
 
     from allocpool import decisions
     from allocpool.campaign import single
-    from allocpool.packets.specs import Solution
+    from allocpool.packets.specs import Configuration
 
     def trial(side: tuple[str, str, str]) -> dict[str, Any]:
-        solution, strategy, case = side
-        settings = Solution.parse(solution).model_dump(mode="json", exclude_none=True)
+        configuration, strategy, case = side
+        settings = Configuration.parse(configuration).model_dump(mode="json", exclude_none=True)
         spec = {
             name: ",".join(value) if isinstance(value, list) else value
             for name, value in {**settings, "strategy": strategy, "case": case, "scale": scale}.items()
@@ -233,10 +234,17 @@ _STATED = ("java/heap/g1/25", "java/heap/genzgc/25", "java/heap/parallel/11", "c
 
 @bench_command.command("trial")
 @_interleaved(rounds=3, warmup_seconds=0.3, scale=1.0, seconds=0.5)
-@click.option("--solution", "solutions", multiple=True, default=_STATED, show_default=True, help="May be repeated.")
+@click.option(
+    "--configuration", "configurations", multiple=True, default=_STATED, show_default=True, help="May be repeated."
+)
 @click.option("--case", "cases", multiple=True, default=("A", "B"), show_default=True, help="May be repeated.")
 def trial_length(
-    rounds: int, seconds: float, warmup_seconds: float, scale: float, solutions: Sequence[str], cases: Sequence[str]
+    rounds: int,
+    seconds: float,
+    warmup_seconds: float,
+    scale: float,
+    configurations: Sequence[str],
+    cases: Sequence[str],
 ) -> None:
     """Where the time of a batch trial goes: seconds, of wall and of CPU, and trials a minute; medians of the rounds.
 
@@ -244,17 +252,21 @@ def trial_length(
     block of a campaign.
     """
     from allocpool.campaign import single
-    from allocpool.packets.specs import CASES, Solution
+    from allocpool.packets.specs import CASES, Configuration
 
     for case in cases:
         if case not in CASES:
             raise unknown_choice("case", case, CASES)
     length = {"scale": scale, "seconds": seconds, "warmup_seconds": warmup_seconds}
     specs = {}
-    for solution, case, strategy in product(solutions, cases, ("alloc", "pool")):
-        settings = {**Solution.parse(solution).model_dump(exclude_none=True), "case": case, "strategy": strategy}
+    for configuration, case, strategy in product(configurations, cases, ("alloc", "pool")):
+        settings = {
+            **Configuration.parse(configuration).model_dump(exclude_none=True),
+            "case": case,
+            "strategy": strategy,
+        }
         words = [f"{key}={value}" for key, value in {**settings, **length}.items() if value != ()]
-        specs[f"{solution} {case} {strategy}"] = words
+        specs[f"{configuration} {case} {strategy}"] = words
     rounds_of = dict.fromkeys(specs, 0)
 
     def trial(name: str) -> dict[str, float]:
@@ -323,7 +335,7 @@ def threads(
         same = "same checksum" if len(checksums) == 1 else f"DIFFERENT CHECKSUMS {sorted(checksums)}"
         receiver = " and a receiver" if topology == "pipeline" else ""
         click.echo(
-            f"\n{topology}: {workers} workers{receiver} on {usable_cores()} processors, {one['solution']}, case "
+            f"\n{topology}: {workers} workers{receiver} on {usable_cores()} processors, {one['configuration']}, case "
             f"{one['case']} at {scale:g} of its size, {rounds} rounds of {seconds:g} s; {same}"
         )
         for line in threads_report(ours, told):

@@ -265,7 +265,7 @@ def run(
 
     \b
     Example:
-      allocpool run batch --set blocks=3 --set 'solutions=[java/heap/shenandoah/21, cpp/flat]'
+      allocpool run batch --set blocks=3 --set 'configurations=[java/heap/shenandoah/21, cpp/flat]'
     """
     from allocpool.campaign import campaign, sequential
 

@@ -95,7 +95,7 @@ class Measured:
 
     @property
     def shown(self) -> pd.DataFrame:
-        """Of these, those of the solutions that a program would choose; case A in one size."""
+        """Of these, those of the configurations that a program would choose; case A in one size."""
         return cell_data.one_case_a(cell_data.as_set(self.batch))
 
     @cached_property
@@ -150,8 +150,8 @@ def answered(measured: Measured) -> pd.DataFrame:
 
 def by_alive(measured: Measured) -> pd.DataFrame:
     """Return the answer as a table: a row per configuration, a column per number of messages alive."""
-    solutions = set(answered(measured)["solution"])
-    return by_size.table(measured.rungs[measured.rungs["solution"].isin(solutions)])
+    configurations = set(answered(measured)["configuration"])
+    return by_size.table(measured.rungs[measured.rungs["configuration"].isin(configurations)])
 
 
 def by_release(measured: Measured) -> tuple[pd.DataFrame, str]:
@@ -167,7 +167,10 @@ def by_release(measured: Measured) -> tuple[pd.DataFrame, str]:
 def headlines(measured: Measured) -> list[by_size.Headline]:
     """Return the answer for each configuration of `answered`, G1 first, C++ last."""
     trials = answered(measured)
-    parts = [measured.rungs[measured.rungs["solution"] == solution] for solution in cell_data.solution_order(trials)]
+    parts = [
+        measured.rungs[measured.rungs["configuration"] == configuration]
+        for configuration in cell_data.configuration_order(trials)
+    ]
     return [found for part in parts for found in by_size.headlines(part, measured.on_record)]
 
 
@@ -313,7 +316,7 @@ def _matches(data: Both) -> Evidence:
     """That the smallest interval equals the cost in batch, allocating in case A."""
     expected = []
     for cell in _allocating_in_a(data):
-        in_batch = Cell(cell.solution, "alloc", "A")
+        in_batch = Cell(cell.configuration, "alloc", "A")
         searches, costs = _searches_of(in_batch, data.searches), data.batch.values(in_batch)
         gap = data.realtime.gap(cell)
         if costs.empty:
@@ -335,7 +338,11 @@ def _allocating_in_a(data: Both) -> list[Any]:
 def _searches_of(cell: Cell, searches: pd.DataFrame) -> pd.DataFrame:
     """The finished searches of a cell at the published heap."""
     done = finished(searches)
-    here = (done["solution"] == cell.solution) & (done["strategy"] == cell.strategy) & (done["case"] == cell.case)
+    here = (
+        (done["configuration"] == cell.configuration)
+        & (done["strategy"] == cell.strategy)
+        & (done["case"] == cell.case)
+    )
     return done[here & (done["heap_factor"].isna() | (done["heap_factor"] == 1))]
 
 
@@ -344,13 +351,13 @@ def _published_matches() -> Evidence:
     data = Both(Batch(published_as_trials(), PUBLISHED), realtime_claims.published(), pd.DataFrame())
     rows = []
     for cell in _allocating_in_a(data):
-        costs = data.batch.values(Cell(cell.solution, "alloc", "A"))
+        costs = data.batch.values(Cell(cell.configuration, "alloc", "A"))
         if len(costs) and pd.notna(cell.pdr_ns):
             ratio = cell.pdr_ns / stats.geometric_mean(costs)
             near = 1 / MATCHES <= ratio <= MATCHES
-            rows.append([cell.solution, ratio, AS_PUBLISHED if near else OTHER_WAY])
+            rows.append([cell.configuration, ratio, AS_PUBLISHED if near else OTHER_WAY])
         else:
-            rows.append([cell.solution, math.nan, NOT_MEASURED])
+            rows.append([cell.configuration, math.nan, NOT_MEASURED])
     return Evidence(pd.DataFrame(rows, columns=["configuration", "ratio", "shown"]))
 
 

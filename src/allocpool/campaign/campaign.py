@@ -561,9 +561,12 @@ class Campaign:
         one, and why it can't run."""
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
         for item in self.planned:
-            solution = item.spec.configuration()
+            configuration = item.spec.cell_name()
             counter = getattr(item.spec, "counter", None)
-            cell = {"mode": f"{item.spec.mode} {counter}" if counter else item.spec.mode, "solution": solution}
+            cell = {
+                "mode": f"{item.spec.mode} {counter}" if counter else item.spec.mode,
+                "configuration": configuration,
+            }
             cell |= {name: getattr(item.spec, name, "") for name in ("strategy", "case")}
             nothing = {"trials": 0, "expected_s": 0.0, "memory_mb": 0, "unavailable": None}
             row = rows.setdefault(tuple(cell.values()), {**cell, **nothing})
@@ -623,7 +626,7 @@ def _sides_of(question: Question[TrialSpec]) -> list[str]:
 
 
 def _cell_name(spec: TrialSpec) -> str:
-    told = spec.configuration()
+    told = spec.cell_name()
     facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) not in (None, "none"))
     unsaid = (fact for fact in facts if fact not in told.replace(",", "").split())
     return " ".join((told, *unsaid))

@@ -67,7 +67,7 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
     An override of None means: as the profile has it. One with a dot changes a key of a part, and leaves the others of
     that part as they are: ``sweeps.blocks``. A campaign with other overrides gets another name.
 
-    Where a solution names its Java release, ``newest`` becomes the number of the newest that this machine has:
+    Where a configuration names its Java release, ``newest`` becomes the number of the newest that this machine has:
     ``java/heap/g1/newest``.
 
     Raises:
@@ -125,7 +125,8 @@ def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict
 
 
 def _with_numbers(value: Any) -> Any:
-    """Return settings with a number where a solution's release is ``newest``; a list then holds each solution once.
+    """Return settings with a number where a configuration's release is ``newest``; a list then holds each configuration
+    once.
 
     Raises:
         UserError: ``newest`` is asked for, and there is no runtime.
@@ -278,7 +279,7 @@ def other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str
 
 
 def _in_order(value: Any) -> Any:
-    """Return a list in an order of its own: which solutions come first makes no other campaign."""
+    """Return a list in an order of its own: which configurations come first makes no other campaign."""
     return sorted(map(str, value)) if isinstance(value, list) else value
 
 

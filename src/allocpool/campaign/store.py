@@ -50,7 +50,7 @@ class NoTables(UserError):
     """A campaign that nothing is stored of."""
 
 
-def _unreadable_table(path: Path, error: Exception, remake: str) -> UserError:
+def _unreadable_table(path: Path, error: Exception | str, remake: str) -> UserError:
     return UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}")
 
 
@@ -62,12 +62,12 @@ def _read_table(path: Path, remake: str) -> pd.DataFrame:
 
 
 def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """Return the tables and the provenance that a campaign left in a folder, in today's columns.
+    """Return the tables and the provenance that a campaign left in a folder.
 
     Raises:
         UserError: a file of theirs can't be read; ends with ``remake``, what to do.
     """
-    tables = _copies(_in_todays_columns(known, folder, remake, _versions(folder, remake)))
+    tables = _copies(_tables(known, folder, remake, _versions(folder, remake)))
     return tables, _read_provenance(folder, remake)
 
 
@@ -118,18 +118,15 @@ def _version(path: Path, remake: str) -> _Version:
 
 
 @lru_cache(maxsize=64)
-def _in_todays_columns(
-    known: Study[Any], folder: Path, remake: str, versions: tuple[_Version, ...]
-) -> dict[str, pd.DataFrame]:
+def _tables(known: Study[Any], folder: Path, remake: str, versions: tuple[_Version, ...]) -> dict[str, pd.DataFrame]:
     """Return the tables of a folder, read once as long as its files are the same: a page asks for a study's several
-    times."""
-    stored = {path.stem: _read_table(path, remake) for path, *_ in versions}
-    # A campaign from before the study had a table has no rows of it.
-    stored |= {name: tidy.without_rows(schema) for name, schema in known.schemas.items() if name not in stored}
-    return {
-        name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
-        for name, table in known.as_now(stored).items()
-    }
+    times. A table that the campaign did not have is empty."""
+    empty = {name: tidy.without_rows(schema) for name, schema in known.schemas.items()}
+    stored = {path: _read_table(path, remake) for path, *_ in versions}
+    for path, table in stored.items():
+        if lacking := [name for name in empty.get(path.stem, table) if name not in table]:
+            raise _unreadable_table(path, f"it has no column {lacking[0]}", remake)
+    return empty | {path.stem: table for path, table in stored.items()}
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:

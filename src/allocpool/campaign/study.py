@@ -110,9 +110,9 @@ def spelled(label: str) -> str:
 
 
 def _with_configuration(table: pd.DataFrame) -> pd.DataFrame:
-    if "solution" not in table:
+    if "configuration" not in table:
         return table
-    return table.rename(columns={"solution": "configuration"}).assign(configuration=table["solution"].map(spelled))
+    return table.assign(configuration=table["configuration"].map(spelled))
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,6 @@ class Study(Generic[Profile]):
         placed: the trial of a question's cell in a block, by the first attempts of its earlier blocks, where what is
             run next depends on what was found, or None where the cell is given up; a pure function, so that records
             alone tell what was run. None: further blocks differ in nothing but their number.
-        as_now: stored tables of an earlier version in today's columns and words: what came since has the value of then.
         readable: names and labels of the frames that `allocpool.load` returns.
     """
 
@@ -166,5 +165,4 @@ class Study(Generic[Profile]):
     questions: Callable[[Profile, Machine], list[Question[TrialSpec]]] = no_questions
     cost: Callable[[TrialRecord], Any] = no_cost
     placed: Callable[[Profile, TrialSpec, int, Sequence[TrialRecord]], TrialSpec | None] | None = None
-    as_now: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = field(default=lambda tables: tables)
     readable: Readable = Readable()

@@ -88,36 +88,25 @@ TRIAL_COLUMNS: dict[str, Column] = {
     "attempt": Column(
         "int64",
         Check.isin([1, 2]),
-        metadata={"older": 1},
-        description="2: run again because attempt 1 was disturbed; 1 in older records",
+        description="2: run again because attempt 1 was disturbed",
     ),
-    "disturbed": text("what disturbed the trial beyond the profile's limit; empty in older records", nullable=True),
-    "compute_before_ns": number("pace before the trial: a step of fixed work on one core, ns; empty in older records"),
+    "disturbed": text("what disturbed the trial beyond the profile's limit", nullable=True),
+    "compute_before_ns": number("pace before the trial: a step of fixed work on one core, ns"),
     "compute_after_ns": number("the same after it, ns"),
-    "latency_before_ns": number("pace before the trial: a dependent read from 32 MiB, ns; empty in older records"),
+    "latency_before_ns": number("pace before the trial: a dependent read from 32 MiB, ns"),
     "latency_after_ns": number("the same after it, ns"),
-    "bandwidth_before_gbs": number(
-        "pace before the trial: reading 32 MiB in order, 10^9 bytes a second; empty in older records"
-    ),
+    "bandwidth_before_gbs": number("pace before the trial: reading 32 MiB in order, 10^9 bytes a second"),
     "bandwidth_after_gbs": number("the same after it"),
-    "steal_share": number(
-        "CPU time that the hypervisor gave to others, of what was wanted during the trial; empty in older records"
-    ),
-    "other_cpu_share": number(
-        "CPU time of processes that are not the trial's, of all processors' time; empty in older records"
-    ),
+    "steal_share": number("CPU time that the hypervisor gave to others, of what was wanted during the trial"),
+    "other_cpu_share": number("CPU time of processes that are not the trial's, of all processors' time"),
     "frequency_mhz": number("clock frequency of the processors after the trial, as the system tells it, MHz"),
-    "minor_faults": whole("page faults of the trial's processes without I/O; empty in older records"),
-    "major_faults": whole("page faults of the trial's processes with I/O; empty in older records"),
-    "voluntary_switches": whole("context switches of the trial's processes by waiting; empty in older records"),
-    "involuntary_switches": whole("context switches of the trial's processes by preemption; empty in older records"),
-    "huge_pages_granted": whole(
-        "transparent huge pages that the machine gave during the trial; empty in older records"
-    ),
-    "huge_pages_refused": whole("faults during the trial that asked for a huge page in vain; empty in older records"),
-    "compilations": whole(
-        "methods that the JVM compiled in the measured window; empty without a JVM or a window, and in older records"
-    ),
+    "minor_faults": whole("page faults of the trial's processes without I/O"),
+    "major_faults": whole("page faults of the trial's processes with I/O"),
+    "voluntary_switches": whole("context switches of the trial's processes by waiting"),
+    "involuntary_switches": whole("context switches of the trial's processes by preemption"),
+    "huge_pages_granted": whole("transparent huge pages that the machine gave during the trial"),
+    "huge_pages_refused": whole("faults during the trial that asked for a huge page in vain"),
+    "compilations": whole("methods that the JVM compiled in the measured window; empty without a JVM or a window"),
     "recompilations": whole("of these, compiled before at the same level; empty as compilations"),
     "deoptimizations": whole(
         "compiled methods that the JVM gave up in the measured window, deoptimised or replaced; empty as compilations"
@@ -131,13 +120,13 @@ TRIAL_COLUMNS: dict[str, Column] = {
     STEADY_STATE: choice(
         STEADY_STATES,
         "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few to "
-        "tell, and in older records",
+        "tell",
         nullable=True,
     ),
 }
 
 GC_COLUMNS: dict[str, Column] = {
-    "gc_collections": whole("collections that paused in the measured window; empty in older records"),
+    "gc_collections": whole("collections that paused in the measured window"),
     "gc_pauses": whole("stop-the-world pauses in the measured window"),
     "gc_pause_total_ms": number("their total, ms"),
     "gc_pause_max_ms": number("the longest of them, ms"),
@@ -358,27 +347,9 @@ def check_rows(record: TrialRecord, study: Study[Any]) -> None:
         raise UserError(reason)
 
 
-def with_columns(table: pd.DataFrame, rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
-    """Return the table with the columns of these rows, one for each of its own, in the types of the schema."""
-    added = pd.DataFrame(list(rows), index=table.index)
-    return table.join(added.astype({name: str(schema.columns[str(name)].dtype) for name in added}))
-
-
 def rows_of(table: pd.DataFrame) -> list[Row]:
     """Return the rows of a table, by the names of its columns."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-
-
-def completed(table: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:
-    """Return a stored table of an earlier version with the columns that have come since: empty, or what their
-    ``metadata`` gives for ``older`` records; in the order of the schema, a column that is no more last."""
-    lacking = {name: column for name, column in schema.columns.items() if name not in table}
-    values = {
-        name: pd.Series((column.metadata or {}).get("older"), index=table.index, dtype=str(column.dtype))
-        for name, column in lacking.items()
-    }
-    whole = table.assign(**values)
-    return whole[[*schema.columns, *(name for name in whole if name not in schema.columns)]]
 
 
 def frame(rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:

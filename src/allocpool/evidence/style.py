@@ -26,7 +26,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from allocpool.evidence.trials import configuration
+from allocpool.evidence.trials import spelled_out
 from allocpool.runtimes.collectors import collector_named
 
 # Okabe and Ito's palette: told apart with any common colour vision.
@@ -199,15 +199,15 @@ def _name_configurations(grid: Any, handles: Sequence[Artist]) -> None:
     """Name configurations as strangers read them: in titles of panels, on axes, in the legend."""
     for axis in grid.axes.flat:
         title = axis.get_title().replace("\n", " ")
-        if configuration(title) != title:
-            axis.set_title(configuration(title))
+        if spelled_out(title) != title:
+            axis.set_title(spelled_out(title))
         for which in ("x", "y"):
             names = [label.get_text() for label in getattr(axis, f"get_{which}ticklabels")()]
-            if any(configuration(name) != name for name in names):
+            if any(spelled_out(name) != name for name in names):
                 ticks = getattr(axis, f"get_{which}ticks")()
-                getattr(axis, f"set_{which}ticks")(ticks, [configuration(name) for name in names])
+                getattr(axis, f"set_{which}ticks")(ticks, [spelled_out(name) for name in names])
     for handle in handles:
-        handle.set_label(configuration(handle.get_label()))
+        handle.set_label(spelled_out(handle.get_label()))
 
 
 def stated(table: pd.DataFrame, value: str, low: str = "low", high: str = "high") -> pd.DataFrame:
@@ -362,7 +362,7 @@ def svg(figure: Figure, key: str) -> str:
 
 
 def collector_key(language: object, collector: object) -> str:
-    """What the colour of a mark stands for: the collector of a Java solution, or C++.
+    """What the colour of a mark stands for: the collector of a Java configuration, or C++.
 
     Raises:
         UserError: an unknown collector; names the known ones.

@@ -27,7 +27,7 @@ from allocpool.evidence.claims import (
     told_missing,
 )
 from allocpool.evidence.shown import Nothing, Shown, region
-from allocpool.evidence.trials import configuration
+from allocpool.evidence.trials import spelled_out
 
 _CHANCES = ("p", "p_against")
 NOT_TESTED = "not tested"
@@ -240,7 +240,6 @@ def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Compariso
 TableOrWords = GT | Nothing
 """A table, or the sentence that stands in its place where it would be empty."""
 _HEADINGS = {
-    "solution": "configuration",
     "left_out_because": "left out because",
     "llc_misses": "misses of the last level",
     "l1d_misses": "misses of the first level",
@@ -272,9 +271,7 @@ def plain_table(rows: pd.DataFrame, title: str, note: str = "", under: str | Non
     """
     if rows.empty:
         return Nothing(of=(title,))
-    named = rows.apply(lambda column: column if is_numeric_dtype(column) else column.map(configuration))
-    if {"solution", "configuration"} <= set(named):
-        named = named.drop(columns="solution")  # the same in other words
+    named = rows.apply(lambda column: column if is_numeric_dtype(column) else column.map(spelled_out))
     named = named.rename(columns=lambda name: heading(str(name)))
     table = (
         GT(named, groupname_col=under and heading(under))

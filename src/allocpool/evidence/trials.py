@@ -23,7 +23,7 @@ _LABEL = re.compile(r"([a-z][a-z_ ]*) / ([A-Za-z][^/]*) / (\d+)(?: / (.+))?")
 """Layout, collector and release: how stored tables name a configuration of Java."""
 
 
-def configuration(cell: Any) -> Any:
+def spelled_out(cell: Any) -> Any:
     """Return a cell as a stranger reads it: ``G1, JDK 25`` for ``heap / G1 / 25``; any other cell as it is."""
     found = _LABEL.fullmatch(cell) if isinstance(cell, str) else None
     if found is None:

@@ -1,4 +1,4 @@
-"""Mode batch: packets without end. The spec of one trial, and plans made of every solution x strategy x case.
+"""Mode batch: packets without end. The spec of one trial, and plans made of every configuration x strategy x case.
 
 Several studies are made of such trials, so that a configuration two of them ask for is measured once.
 """
@@ -15,7 +15,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Planned, StudyProfile
 from allocpool.packets.laps import COLLECTIONS, LAPS
-from allocpool.packets.specs import PUBLISHED_CASES, Case, PacketsSpec, Solution, SolutionKey, no_such_pair, scaled
+from allocpool.packets.specs import (
+    PUBLISHED_CASES,
+    Case,
+    Configuration,
+    ConfigurationKey,
+    PacketsSpec,
+    no_such_pair,
+    scaled,
+)
 from allocpool.packets.strategies import STRATEGIES, Language, StrategyName
 from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_on, never_frees
 from allocpool.trial.spec import TrialSpec
@@ -122,11 +130,11 @@ class Window(BaseModel):
 
 
 class Selection(BaseModel):
-    """Every solution x strategy x case; with windows of its own length, where it states one."""
+    """Every configuration x strategy x case; with windows of its own length, where it states one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solutions: tuple[SolutionKey, ...] = Field(min_length=1)
+    configurations: tuple[ConfigurationKey, ...] = Field(min_length=1)
     strategies: tuple[StrategyName, ...] = Field(default=tuple(STRATEGIES), min_length=1)
     cases: tuple[Case, ...] = Field(default=PUBLISHED_CASES, min_length=1)
     window: Window | None = Field(default=None, description="in place of the profile's")
@@ -136,27 +144,27 @@ def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:
     """Every configuration of a selection once."""
     sizes = sizes.model_copy(update=selection.window.model_dump() if selection.window else {})
     return [
-        _planned(sizes, Solution.parse(solution), strategy, case, block)
-        for solution in selection.solutions
+        _planned(sizes, Configuration.parse(configuration), strategy, case, block)
+        for configuration in selection.configurations
         for strategy in selection.strategies
-        if Solution.parse(solution).offers(strategy)
+        if Configuration.parse(configuration).offers(strategy)
         for case in selection.cases
     ]
 
 
-def _planned(profile: Sizes, solution: Solution, strategy: StrategyName, case: Case, block: int) -> Planned:
+def _planned(profile: Sizes, configuration: Configuration, strategy: StrategyName, case: Case, block: int) -> Planned:
     settings: dict[str, Any] = {
-        **solution.model_dump(exclude_none=True),
+        **configuration.model_dump(exclude_none=True),
         "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
         "warmup_seconds": profile.warmup_seconds, "iteration_ms": profile.iteration_ms,
         "timeout_s": profile.timeout_s, "min_laps": profile.min_laps, "longest_factor": profile.longest_factor,
     }  # fmt: skip
-    if solution.language == "java" and not never_frees(solution.collector):
+    if configuration.language == "java" and not never_frees(configuration.collector):
         settings |= {"min_collections": profile.min_collections, "min_old_cycles": profile.min_old_cycles}
-    impossible = no_such_pair(solution, strategy)
+    impossible = no_such_pair(configuration, strategy)
     if impossible:
         return Planned(BatchSpec(**settings, packets=1), impossible)
-    if never_frees(solution.collector) or solution.allocator == NEVER_FREES:
+    if never_frees(configuration.collector) or configuration.allocator == NEVER_FREES:
         return _bounded_by_memory(profile, settings)
     return Planned(BatchSpec(**settings, **_timed(profile)))
 
@@ -194,11 +202,11 @@ def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
 def rivals(
     specs: Iterable[PacketsSpec], a: StrategyName, b: StrategyName, primary: bool = True
 ) -> list[Question[TrialSpec]]:
-    """Whether strategy ``a`` costs less than ``b``, for each solution, case and scale of block 0 that has both."""
+    """Whether strategy ``a`` costs less than ``b``, for each configuration, case and scale of block 0 that has both."""
     cells: dict[tuple[str, ...], dict[str, PacketsSpec]] = {}
     for spec in specs:
         if spec.block == 0:
-            key = (spec.mode, spec.solution.key, spec.case, f"{spec.scale:g}", f"{spec.heap_mb}")
+            key = (spec.mode, spec.configuration.key, spec.case, f"{spec.scale:g}", f"{spec.heap_mb}")
             cells.setdefault(key, {})[spec.strategy] = spec
     return [Question(both[a], both[b], primary) for both in cells.values() if a in both and b in both]
 
@@ -209,14 +217,14 @@ def timed(planned: Iterable[Planned]) -> list[BatchSpec]:
     return [spec for spec in specs if isinstance(spec, BatchSpec) and spec.seconds is not None]
 
 
-def every_solution() -> Iterator[Solution]:
+def every_configuration() -> Iterator[Configuration]:
     """The rows of the whole study: both published Java layouts on every collector of every runtime, then C++."""
     for layout in PUBLISHED_LAYOUTS["java"]:
         for feature in FEATURES:
             for collector in collectors_on(feature):
-                yield Solution(language="java", layout=layout, collector=collector, runtime=feature)
+                yield Configuration(language="java", layout=layout, collector=collector, runtime=feature)
     for layout in PUBLISHED_LAYOUTS["cpp"]:
-        yield Solution.parse(f"cpp/{layout}")
+        yield Configuration.parse(f"cpp/{layout}")
 
 
 def catalogue_of(
@@ -226,17 +234,18 @@ def catalogue_of(
     planned: Sequence[Planned],
     spec_type: type[PacketsSpec] = BatchSpec,
 ) -> pd.DataFrame:
-    """One row per solution key, the known ones first, then what else was asked for; reasons are those of one kind of
-    trials."""
+    """One row per configuration key, the known ones first, then what else was asked for; reasons are those of one kind
+    of trials."""
     reasons: dict[str, set[str]] = {}
     for item in planned:
         if item.unavailable and isinstance(item.spec, spec_type):
-            reasons.setdefault(item.spec.solution.key, set()).add(item.unavailable)
+            reasons.setdefault(item.spec.configuration.key, set()).add(item.unavailable)
     rows = []
     for key in dict.fromkeys([*known, *asked]):
         left_out = None if key in asked else f"profile {profile} leaves it out"
         rows.append({
-            "solution": Solution.parse(key).label, "key": key, "planned": key in asked, "left_out_because": left_out,
+            "configuration": Configuration.parse(key).label, "key": key, "planned": key in asked,
+            "left_out_because": left_out,
             "unavailable_because": "; ".join(sorted(reasons.get(key, ()))) or None,
         })  # fmt: skip
     return pd.DataFrame(rows)

@@ -34,8 +34,8 @@ NO_DIFFERENCE, INCONCLUSIVE, NOT_MEASURED = "no difference", "inconclusive", "no
 _USUAL_ALIVE = 200_000
 """The published case B: a ratio is stated for the number of messages that is nearest to it."""
 RUNG_COLUMNS = (
-    "configuration", "solution", "host_id", "scale", "case", "alive", "heap_mb", "pool_size", "ratio", "low", "high",
-    "n", "verdict",
+    "configuration", "host_id", "scale", "case", "alive", "heap_mb", "pool_size", "ratio", "low", "high", "n",
+    "verdict",
 )  # fmt: skip
 
 
@@ -50,11 +50,12 @@ def rungs(trials: pd.DataFrame) -> pd.DataFrame:
     for host_id, scale in choices[["host_id", "scale"]].drop_duplicates().itertuples(index=False):
         part = choices[(choices["host_id"] == host_id) & (choices["scale"] == scale)]
         compared = comparison_table(part)
-        first = part[part["strategy"] == "pool"].drop_duplicates(["solution", "case"])
+        first = part[part["strategy"] == "pool"].drop_duplicates(["configuration", "case"])
         first = first.assign(alive=first["queue_size"] + first["stored_count"])
-        first = first.assign(configuration=[name_of(cell_data.solution_of(row)) for row in records(first)])
-        facts = first[["solution", "case", "alive", "heap_mb", "pool_size", "configuration"]]
-        found = compared.merge(facts, on=["solution", "case"]).assign(host_id=host_id, scale=scale)
+        names = {row.configuration: name_of(cell_data.configuration_of(row)) for row in records(first)}
+        facts = first[["configuration", "case", "alive", "heap_mb", "pool_size"]]
+        found = compared.merge(facts, on=["configuration", "case"]).assign(host_id=host_id, scale=scale)
+        found["configuration"] = found["configuration"].map(names)
         parts.append(found.assign(verdict=[verdict_of(row.n, row.direction, row.equivalent) for row in records(found)]))
     every = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(RUNG_COLUMNS))
     return every[list(RUNG_COLUMNS)].sort_values(["configuration", "host_id", "scale", "alive"], ignore_index=True)
@@ -227,15 +228,18 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
     """
     cells = cell_data.cells(trials)
     alive = trials.assign(alive=trials["queue_size"] + trials["stored_count"])
-    cells = cells.merge(alive[["solution", "case", "alive"]].drop_duplicates(), on=["solution", "case"])
+    cells = cells.merge(alive[["configuration", "case", "alive"]].drop_duplicates(), on=["configuration", "case"])
     cells = cells[cells["ns"].notna() & cells["strategy"].isin(["alloc", "pool"])]
-    several = cells.groupby("solution")["alive"].nunique()
-    cells = cells[cells["solution"].isin(several[several > 1].index)]
+    several = cells.groupby("configuration")["alive"].nunique()
+    cells = cells[cells["configuration"].isin(several[several > 1].index)]
     if cells.empty:
         return style.nothing("fewer than two numbers of messages alive were measured")
-    names = {row.solution: name_of(cell_data.solution_of(row)) for row in records(cells.drop_duplicates("solution"))}
-    order = [names[solution] for solution in cell_data.solution_order(cells)]
-    cells = cells.assign(panel=cells["solution"].map(names))
+    names = {
+        row.configuration: name_of(cell_data.configuration_of(row))
+        for row in records(cells.drop_duplicates("configuration"))
+    }
+    order = [names[configuration] for configuration in cell_data.configuration_order(cells)]
+    cells = cells.assign(panel=cells["configuration"].map(names))
     grid = sns.relplot(
         style.stated(cells, "ns"), x="alive", y="ns", kind="line", hue="strategy", palette=COLOURS, **BY_MARKER,
         dashes=False, **style.BARS, legend=False, **style.panels("panel", order, 2.4),

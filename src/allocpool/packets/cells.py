@@ -1,4 +1,4 @@
-"""A cell is all trials of one solution, strategy and case: its figure, its spread, or the reason why it is
+"""A cell is all trials of one configuration, strategy and case: its figure, its spread, or the reason why it is
 empty.
 
 Figures and tables are drawn from cells, so that a gap reaches the reader through the same door as a number.
@@ -18,13 +18,13 @@ from allocpool import decisions, stats
 from allocpool.evidence.trials import NOT_RUN, Gap, counted, finished, gap_of, records
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
-from allocpool.packets.specs import OPTION_FIELDS, SETTINGS, Solution
+from allocpool.packets.specs import OPTION_FIELDS, SETTINGS, Configuration
 from allocpool.runtimes.collectors import COLLECTORS, collector_named, collectors_that
 
-CONFIGURATION = ("solution", "strategy", "case")
+CONFIGURATION = ("configuration", "strategy", "case")
 ORDERED_BY = ("language", "layout", "collector", "runtime")
-"""Columns that put solutions into reading order."""
-SOLUTION_FACTS = (*ORDERED_BY, "allocator", "steps", *OPTION_FIELDS)
+"""Columns that put configurations into reading order."""
+CONFIGURATION_FACTS = (*ORDERED_BY, "allocator", "steps", *OPTION_FIELDS)
 _Row = dict[str, Any]
 CONTROLS = collectors_that(lambda row: row.is_control)
 """Collectors that are no choice for a program that goes on: they show what a packet costs without collecting."""
@@ -42,7 +42,7 @@ def as_set(trials: pd.DataFrame) -> pd.DataFrame:
 
 def without_options(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials of configurations without options, as published but for collector and runtime."""
-    plain = [solution_of(row).departures == () for row in records(trials)]
+    plain = [configuration_of(row).departures == () for row in records(trials)]
     return trials[pd.Series(plain, index=trials.index, dtype=bool)]
 
 
@@ -57,13 +57,13 @@ def present(order: Iterable[str], values: pd.Series) -> list[str]:
     return [name for name in order if name in among]
 
 
-def solution_order(rows: pd.DataFrame) -> list[str]:
-    """Solutions as a reader expects them: Java by layout, collector, runtime; then C++ by layout.
+def configuration_order(rows: pd.DataFrame) -> list[str]:
+    """Configurations as a reader expects them: Java by layout, collector, runtime; then C++ by layout.
 
     Raises:
         UserError: an unknown collector; names the known ones.
     """
-    facts = rows.drop_duplicates("solution")
+    facts = rows.drop_duplicates("configuration")
 
     def rank(order: Sequence[str], value: object) -> int:
         return order.index(str(value)) if str(value) in order else len(order)
@@ -74,22 +74,22 @@ def solution_order(rows: pd.DataFrame) -> list[str]:
             rank(LAYOUTS[row.language], row.layout),
             tuple(COLLECTORS).index(collector_named(row.collector).name) if row.language == "java" else 0,
             0 if pd.isna(row.runtime) else int(row.runtime),
-            row.solution,
+            row.configuration,
         )
         for row in records(facts)
     ]
     return [key[-1] for key in sorted(keys)]
 
 
-def solution_of(row: Any) -> Solution:
-    """The solution of a row of a table, by the row's `SOLUTION_FACTS`."""
-    facts = {fact: getattr(row, fact) for fact in SOLUTION_FACTS}
-    return Solution(**{fact: value for fact, value in facts.items() if not pd.isna(value)})
+def configuration_of(row: Any) -> Configuration:
+    """The configuration of a row of a table, by the row's `CONFIGURATION_FACTS`."""
+    facts = {fact: getattr(row, fact) for fact in CONFIGURATION_FACTS}
+    return Configuration(**{fact: value for fact, value in facts.items() if not pd.isna(value)})
 
 
 def departures_of(row: Any) -> tuple[str, ...]:
-    """`Solution.departures` of a row's solution, as tables print them."""
-    return tuple(word.replace("_", " ") for word in solution_of(row).departures)
+    """`Configuration.departures` of a row's configuration, as tables print them."""
+    return tuple(word.replace("_", " ") for word in configuration_of(row).departures)
 
 
 def cells_of(
@@ -100,8 +100,8 @@ def cells_of(
     plan: pd.DataFrame | None,
     pairs: Iterable[tuple[str, str]],
 ) -> pd.DataFrame:
-    """One row per solution, strategy and case: the solution's facts, ``trials``, ``n`` (those that are ``measured``)
-    and ``columns``, which are the ``figures`` of all its trials and of the measured ones.
+    """One row per configuration, strategy and case: the configuration's facts, ``trials``, ``n`` (those that are
+    ``measured``) and ``columns``, which are the ``figures`` of all its trials and of the measured ones.
 
     Where none is measured, ``gap`` says why, and ``gap_word`` says it in a word or two. With ``plan`` (a study's plan
     summary) and the (strategy, case) ``pairs`` that it runs, the planned cells that have not run yet have a row, too.
@@ -109,12 +109,12 @@ def cells_of(
     rows: list[_Row] = []
     for key, group in counted(trials).groupby(list(CONFIGURATION), observed=True):
         done = measured(group)
-        facts = {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
+        facts = {fact: group[fact].iloc[0] for fact in CONFIGURATION_FACTS}
         row = {**dict(zip(CONFIGURATION, key, strict=True)), **facts, "trials": len(group), "n": len(done)}
         rows.append(row | _empty(None if len(done) else gap_of(group)) | (figures(group, done) if len(done) else {}))
     if plan is not None:
         rows += _not_run(plan, {tuple(str(row[name]) for name in CONFIGURATION) for row in rows}, list(pairs))
-    names = [*CONFIGURATION, *SOLUTION_FACTS, "trials", "n", *columns, "gap", "gap_word"]
+    names = [*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *columns, "gap", "gap_word"]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -126,11 +126,11 @@ def _not_run(plan: pd.DataFrame, started: set[tuple[str, ...]], pairs: Sequence[
     """Empty rows for the planned cells without a single trial; no plan has strategies that a layout does not offer."""
     rows = []
     for planned in records(plan[plan["planned"].astype(bool)]):
-        solution = Solution.parse(planned.key)
-        facts = {name: getattr(solution, name) for name in SOLUTION_FACTS}
+        configuration = Configuration.parse(planned.key)
+        facts = {name: getattr(configuration, name) for name in CONFIGURATION_FACTS}
         for strategy, case in pairs:
-            if solution.offers(strategy) and (planned.solution, strategy, case) not in started:
-                names = {"solution": planned.solution, "strategy": strategy, "case": case}
+            if configuration.offers(strategy) and (planned.configuration, strategy, case) not in started:
+                names = {"configuration": planned.configuration, "strategy": strategy, "case": case}
                 rows.append({**names, **facts, "trials": 0, "n": 0, **_empty(NOT_RUN)})
     return rows
 
@@ -145,7 +145,7 @@ def cells(
     plan: pd.DataFrame | None = None,
     pairs: Iterable[tuple[str, str]] = (),
 ) -> pd.DataFrame:
-    """One row per solution, strategy and case of a batch campaign, as `cells_of` makes them.
+    """One row per configuration, strategy and case of a batch campaign, as `cells_of` makes them.
 
     Columns: ``ns`` (geometric mean over trials, ns per packet), ``low``, ``high``, ``method`` (see `stats.Interval`, or
     ``spread unknown``, with both ends at the figure, where few trials give an interval that says nothing),
@@ -168,26 +168,26 @@ def cells(
             "partial": f"{failed} of {len(group)} trials: {gap_of(group).text}" if failed else None,
         }  # fmt: skip
 
-    needed = [*CONFIGURATION, *SOLUTION_FACTS, "block", "status", "reason", "ns_per_packet"]
+    needed = [*CONFIGURATION, *CONFIGURATION_FACTS, "block", "status", "reason", "ns_per_packet"]
     columns = [*_COSTS, "method", "remark", "costs", "partial"]
     frame = cells_of(trials[needed], columns, with_cost, figures, plan, pairs)
     return with_published(frame.astype(dict.fromkeys(_COSTS, float)))
 
 
 def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]:
-    """ns/packet of every cell that has a figure (solution, strategy, case), each indexed by block."""
+    """ns/packet of every cell that has a figure (configuration, strategy, case), each indexed by block."""
     done = with_cost(trials[[*CONFIGURATION, "block", "status", "ns_per_packet"]])
     costs = done.set_index("block")["ns_per_packet"].astype(float)
     groups: Any = done.groupby(list(CONFIGURATION), observed=True).indices
     return {
-        (str(solution), str(strategy), str(case)): costs.iloc[rows]
-        for (solution, strategy, case), rows in groups.items()
+        (str(configuration), str(strategy), str(case)): costs.iloc[rows]
+        for (configuration, strategy, case), rows in groups.items()
     }
 
 
-def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
+def by_block(trials: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:
     """ns/packet of one cell, indexed by block; of many see `costs_by_cell`."""
-    here = (trials["solution"] == solution) & (trials["strategy"] == strategy) & (trials["case"] == case)
+    here = (trials["configuration"] == configuration) & (trials["strategy"] == strategy) & (trials["case"] == case)
     done = with_cost(trials.loc[here, ["block", "status", "ns_per_packet"]])
     return done.set_index("block")["ns_per_packet"].astype(float)
 
@@ -217,8 +217,8 @@ def too_short(trials: pd.DataFrame) -> str:
     least = short.nsmallest(1, "laps").iloc[0]
     return (
         f"{len(short)} of {len(done)} trials ended before the laps of pool or queue, or the collections, that were "
-        f"asked for; the shortest went through {stats.significant(float(least['laps']), 2)} laps ({least['solution']} "
-        f"with {least['strategy']} in case {least['case']})."
+        f"asked for; the shortest went through {stats.significant(float(least['laps']), 2)} laps "
+        f"({least['configuration']} with {least['strategy']} in case {least['case']})."
     )
 
 
@@ -247,7 +247,7 @@ def _odd_ones(rows: pd.DataFrame) -> str:
     if odd.empty:
         return " No mean hides two speeds or trials far off, as far as so many trials can tell."
     told = [
-        f"{row.solution} with {row.strategy} in case {row.case} ({row.remark}; mean {stats.significant(row.ns)}, "
+        f"{row.configuration} with {row.strategy} in case {row.case} ({row.remark}; mean {stats.significant(row.ns)}, "
         f"trimmed {stats.significant(row.trimmed_ns)} ns)"
         for row in records(odd.head(_NAMED))
     ]

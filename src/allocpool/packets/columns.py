@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, reduce
+from functools import cache
 from typing import Any, get_args
 
 import pandas as pd
@@ -27,16 +27,13 @@ from allocpool.campaign.tidy import (
     ns_per_item,
     number,
     read_trial,
-    rows_of,
     text,
     trial_row,
     whole,
-    with_columns,
 )
-from allocpool.packets import older
-from allocpool.packets.laps import LAPS, lap_packets
+from allocpool.packets.laps import lap_packets
 from allocpool.packets.measurement import BatchMeasurement, Stretches
-from allocpool.packets.specs import Control, PoolOrder, PoolReuse, Solution
+from allocpool.packets.specs import Configuration, Control, PoolOrder, PoolReuse
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes.flags import JVM_OPTIONS
 from allocpool.trial.record import TrialRecord
@@ -79,7 +76,7 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "pause_target": Column("boolean", nullable=True, description="G1's published pause target, on another collector"),
     "no_refinement": Column("boolean", nullable=True, description=f"G1: {JVM_OPTIONS['no_refinement'].why}"),
     "large_young": Column("boolean", nullable=True, description=JVM_OPTIONS["large_young"].why),
-    "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
+    "configuration": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": choice(STRATEGIES, "dummy, alloc, mix or pool"),
     "case": text("A light, A10k the same as the article's text has it, B realistic, C overload; else messages alive"),
     "scale": Column("float64", Check.gt(0), description="factor on pool, queue, store and heap"),
@@ -168,13 +165,13 @@ SCHEMAS = {"trials": TRIALS, "iterations": ITERATIONS, "cpu": CPU}
 def packets_columns(record: TrialRecord) -> Row:
     """The columns that say which packets configuration a trial ran."""
     spec = record.spec
-    row = {key: spec[key] for key in PACKETS_COLUMNS if key != "solution"}
-    return {**row, "solution": _label_of(tuple((key, spec[key]) for key in Solution.model_fields))}
+    row = {key: spec[key] for key in PACKETS_COLUMNS if key != "configuration"}
+    return {**row, "configuration": _label_of(tuple((key, spec[key]) for key in Configuration.model_fields))}
 
 
 @cache
 def _label_of(settings: tuple[tuple[str, Any], ...]) -> str:
-    return Solution(**dict(settings)).label
+    return Configuration(**dict(settings)).label
 
 
 def laps_row(row: Mapping[str, Any], packets: int | None, asked: float) -> Row:
@@ -183,23 +180,6 @@ def laps_row(row: Mapping[str, Any], packets: int | None, asked: float) -> Row:
         return dict.fromkeys(LAPS_COLUMNS)
     laps = packets / lap_packets(row["pool_size"], row["queue_size"], row["stored_count"], row["pool_reuse"])
     return {"laps": laps, "too_short": bool(laps < asked)}
-
-
-def in_todays_words(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Stored tables of an earlier version with today's names of cases and solutions."""
-    rules = (older.case_a, older.settings, older.layouts, older.laps, older.reuse, older.later_options)
-    return {name: reduce(lambda then, rule: rule(then), rules, table) for name, table in tables.items()}
-
-
-def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Stored tables of an earlier version in today's columns and words. None asked for laps or collections, so only the
-    laps say whether a trial was too short."""
-    now = in_todays_words(tables)
-    trials = now["trials"]
-    if "laps" in trials:
-        return now
-    rows = [laps_row(row, row["packets"], LAPS) for row in rows_of(trials)]
-    return {**now, "trials": with_columns(trials, rows, TRIALS)}
 
 
 def batch_rows(record: TrialRecord) -> Tables:

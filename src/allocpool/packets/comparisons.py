@@ -31,7 +31,7 @@ from allocpool.evidence.trials import NOT_PART, gap_of, newest_release, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
 from allocpool.packets.published import ARTICLE, family, published_as_trials
-from allocpool.packets.specs import Solution
+from allocpool.packets.specs import Configuration
 from allocpool.runtimes.collectors import FEATURES
 
 POOLING_STRATEGIES = ("alloc", "mix", "pool")
@@ -44,12 +44,12 @@ _EXCEPTIONS = 4  # so many times more often the one than the other: the other is
 class Cell(NamedTuple):
     """One configuration of a batch campaign."""
 
-    solution: str
+    configuration: str
     strategy: str
     case: str
 
     def __str__(self) -> str:
-        return f"{self.solution} {self.strategy} {self.case}"
+        return f"{self.configuration} {self.strategy} {self.case}"
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class SetUp:
     families: Mapping[str, str]
 
     def label(self, layout: str, collector: str) -> str:
-        """The solution of a Java layout on a collector, as tables name it."""
-        return Solution(language="java", layout=layout, collector=collector, runtime=self.runtime).label
+        """The configuration of a Java layout on a collector, as tables name it."""
+        return Configuration(language="java", layout=layout, collector=collector, runtime=self.runtime).label
 
     @property
     def labels(self) -> dict[str, str]:
-        """Solutions that take part, as published but for the collector, each with its family."""
+        """Configurations that take part, as published but for the collector, each with its family."""
         return {
             self.label(layout, collector): name
             for layout in PUBLISHED_LAYOUTS["java"]
@@ -84,11 +84,11 @@ class SetUp:
         """The rows that belong to it, with column ``family``; one with options, steps or another allocator does not."""
         labels = self.labels
         controls = [self.label(layout, name) for layout in PUBLISHED_LAYOUTS["java"] for name in cell_data.CONTROLS]
-        keep = rows["solution"].isin([*labels, *controls, *CPP_LABELS])
-        return rows[keep].assign(family=rows.loc[keep, "solution"].map(labels))
+        keep = rows["configuration"].isin([*labels, *controls, *CPP_LABELS])
+        return rows[keep].assign(family=rows.loc[keep, "configuration"].map(labels))
 
 
-CPP_LABELS = tuple(Solution.parse(f"cpp/{layout}").label for layout in PUBLISHED_LAYOUTS["cpp"])
+CPP_LABELS = tuple(Configuration.parse(f"cpp/{layout}").label for layout in PUBLISHED_LAYOUTS["cpp"])
 _OF_11 = {"parallel": "CMS", "cms": "CMS", "g1": "G1", "zgc": "ZGC"}
 _PUBLISHED_ON = 11
 _SET_UPS = (
@@ -152,7 +152,7 @@ class Batch:
         self._started = with_families(trials, set_up)
         self._done = cell_data.with_cost(self._started)
         self.trials = self._done[~self._done["collector"].isin(cell_data.CONTROLS)]
-        self.facts = self._started.drop_duplicates("solution").set_index("solution")
+        self.facts = self._started.drop_duplicates("configuration").set_index("configuration")
 
     @cached_property
     def _values(self) -> dict[tuple[str, str, str], pd.Series]:
@@ -160,7 +160,7 @@ class Batch:
 
     def values(self, cell: Cell) -> pd.Series:
         """ns/packet indexed by block; empty when no trial of the cell finished."""
-        return self._values.get((cell.solution, cell.strategy, cell.case), _NO_COSTS)
+        return self._values.get((cell.configuration, cell.strategy, cell.case), _NO_COSTS)
 
     def cost(self, cell: Cell) -> float:
         """Geometric mean in ns/packet, infinite for an empty cell: it never is the cheapest."""
@@ -190,14 +190,14 @@ class Batch:
         groups = told.groupby(list(cell_data.CONFIGURATION), observed=True)
         return {Cell(str(s), str(t), str(c)): gap_of(group).text for (s, t, c), group in groups}
 
-    def solutions(
+    def configurations(
         self,
         language: str | None = None,
         layout: str | None = None,
         families: Sequence[str] = (),
         collector: str | None = None,
     ) -> list[str]:
-        """The solutions of the campaign that match every given fact, in reading order."""
+        """The configurations of the campaign that match every given fact, in reading order."""
         return [
             row.Index
             for row in self._in_order
@@ -209,16 +209,16 @@ class Batch:
 
     @cached_property
     def _in_order(self) -> list[Any]:
-        """The solutions with their facts, in reading order."""
-        return records(self.facts.loc[cell_data.solution_order(self.facts.reset_index())])
+        """The configurations with their facts, in reading order."""
+        return records(self.facts.loc[cell_data.configuration_order(self.facts.reset_index())])
 
     def families(self, *cells: Cell) -> frozenset[str]:
-        """The published collectors among the solutions of ``cells``."""
-        return frozenset(name for cell in cells if (name := self._family_of.get(cell.solution)))
+        """The published collectors among the configurations of ``cells``."""
+        return frozenset(name for cell in cells if (name := self._family_of.get(cell.configuration)))
 
     @cached_property
     def _family_of(self) -> dict[str, str]:
-        return {str(solution): str(name) for solution, name in self.facts["family"].dropna().items()}
+        return {str(configuration): str(name) for configuration, name in self.facts["family"].dropna().items()}
 
     def cheapest(self, cells: Iterable[Cell]) -> Cell | None:
         """The cheapest cell that has a figure, or None."""
@@ -325,8 +325,8 @@ def ratio_of_ratios(batch: Batch, larger: tuple[Cell, Cell], smaller: tuple[Cell
 
 
 def _apart(cell: Cell, other: Cell) -> str:
-    """The cell's name beside another: without the solution where it is the same."""
-    return f"{cell.strategy} {cell.case}" if cell.solution == other.solution else str(cell)
+    """The cell's name beside another: without the configuration where it is the same."""
+    return f"{cell.strategy} {cell.case}" if cell.configuration == other.configuration else str(cell)
 
 
 @cache
@@ -368,7 +368,7 @@ def ordering_claim(
 def _sentence(evidence: Evidence) -> str:
     total = len(evidence.rows)
     if not total:
-        return "Nothing to compare: the solutions that it is about were not run."
+        return "Nothing to compare: the configurations that it is about were not run."
     compared = stats.plural(total, "comparison")
     parts = []
     if len(against := evidence.against):

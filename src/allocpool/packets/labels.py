@@ -5,28 +5,29 @@ from __future__ import annotations
 import pandas as pd
 
 from allocpool.campaign.study import Readable
-from allocpool.packets.specs import Solution
+from allocpool.packets.specs import Configuration
 from allocpool.runtimes.collectors import collector_named
 
 
-def name_of(solution: Solution) -> str:
+def name_of(configuration: Configuration) -> str:
     """Return a configuration as a stranger reads it: ``G1, JDK 25``, ``C++ flat``."""
-    if solution.language == "cpp":
-        words = [f"C++ {solution.layout.replace('_', ' ')}"]
+    if configuration.language == "cpp":
+        words = [f"C++ {configuration.layout.replace('_', ' ')}"]
     else:
-        layout = [] if solution.layout == "heap" else [f"{solution.layout.replace('_', ' ')} buffers"]
-        words = [collector_named(solution.collector or "").label, f"JDK {solution.runtime}", *layout]
-    return ", ".join([*words, *([solution.beside_layout] if solution.beside_layout else [])])
+        layout = [] if configuration.layout == "heap" else [f"{configuration.layout.replace('_', ' ')} buffers"]
+        words = [collector_named(configuration.collector or "").label, f"JDK {configuration.runtime}", *layout]
+    return ", ".join([*words, *([configuration.beside_layout] if configuration.beside_layout else [])])
 
 
 def labelled(table: pd.DataFrame, held: tuple[str, str] = ("queue_size", "stored_count")) -> pd.DataFrame:
-    """Return rows of trials with ``configuration`` in place of ``solution``, and with ``alive``, the sum of the columns
-    ``held``: messages that the program holds at once. Other tables are returned as they are."""
-    if not {"solution", "language", "layout"} <= set(table):
+    """Return rows of trials with the reader's name of each ``configuration``, and with ``alive``, the sum of the
+    columns ``held``: messages that the program holds at once. Other tables are returned as they are."""
+    if not {"configuration", "language", "layout"} <= set(table):
         return table
-    first = table.drop_duplicates("solution").astype(object).reindex(columns=[*Solution.model_fields, "solution"])
-    names = {row["solution"]: name_of(Solution.of(row)) for _, row in first.iterrows()}
-    table = table.assign(configuration=table["solution"].map(names).astype(object)).drop(columns="solution")
+    first = table.drop_duplicates("configuration").astype(object)
+    rows = first.reindex(columns=[*Configuration.model_fields, "configuration"]).iterrows()
+    names = {row["configuration"]: name_of(Configuration.of(row)) for _, row in rows}
+    table = table.assign(configuration=table["configuration"].map(names).astype(object))
     return table.assign(alive=table[held[0]] + table[held[1]]) if set(held) <= set(table) else table
 
 

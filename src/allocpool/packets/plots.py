@@ -34,13 +34,13 @@ def wall_against_cpu(trials: pd.DataFrame, cores: int | None = None) -> Figure:
     if done.empty:
         return nothing(_NOTHING)
     done = done.assign(busy=done["cpu_ns_per_packet"].astype(float) / done["ns_per_packet"].astype(float))
-    order, hue = cell_data.solution_order(done), strategy_looks(done)
+    order, hue = cell_data.configuration_order(done), strategy_looks(done)
     label = "processors kept busy: CPU time over wall time"
     grid = points(done, "busy", order, hue, label, col_order=present(CASES, done["case"]))
     rule(grid, x=1, linestyle="-")
     rule(grid, x=cores)
     grid.set(xlim=(0, 1.08 * max(float(cores or 0), float(done["busy"].max()))))
-    words = f"Processors kept busy by each solution: {ends(done, 'busy', CONFIGURATION, 'processors', 'median')}."
+    words = f"Processors kept busy by each configuration: {ends(done, 'busy', CONFIGURATION, 'processors', 'median')}."
     return finish(grid, f"{words} The machine has {cores}." if cores else words, 4, CASE_WORDS, marks(hue))
 
 
@@ -52,18 +52,18 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     """
     done = cell_data.with_cost(trials)
     done = done[done["case"] == case]
-    facts = done[["trial_id", "solution", "strategy", "ns_per_packet"]]
+    facts = done[["trial_id", "configuration", "strategy", "ns_per_packet"]]
     joined = iterations.merge(facts, on="trial_id", suffixes=("", "_trial"))
     if joined.empty:
         return nothing(f"no iterations were recorded in case {case}")
     joined["relative"] = (joined["ns_per_packet"] / joined["ns_per_packet_trial"]).astype(float).clip(0.05, 20)
     joined["time_s"] = (joined["end_ns"] - joined.groupby("trial_id")["start_ns"].transform("min")) / 1e9
     joined["number"] = joined.groupby("trial_id")["end_ns"].rank(method="first")
-    order, hue = cell_data.solution_order(done[done["trial_id"].isin(joined["trial_id"])]), strategy_looks(joined)
+    order, hue = cell_data.configuration_order(done[done["trial_id"].isin(joined["trial_id"])]), strategy_looks(joined)
     lines = {"x": "time_s", "y": "relative", **BY_COLOUR, "legend": False}
     grid = sns.relplot(
         joined, kind="line", **lines, units="trial_id", estimator=None, hue_order=list(hue), linewidth=0.5, alpha=0.5,
-        rasterized=True, facet_kws={"sharex": False}, **panels("solution", order, 1.9, 3),
+        rasterized=True, facet_kws={"sharex": False}, **panels("configuration", order, 1.9, 3),
     )  # fmt: skip
     for _, axis, mine in by_panel(grid, joined):
         middle = mine.groupby(["strategy", "number"], observed=True)[["time_s", "relative"]].median().reset_index()
@@ -73,7 +73,7 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     rule(grid, y=1, linewidth=0.7, linestyle="-")
     log_axes(grid, "y", joined["relative"])
     last = joined[joined["phase"] != "measured"].sort_values("end_ns").groupby("trial_id").last()["relative"]
-    several = f"{joined['trial_id'].nunique()} trials of {len(order)} solutions"
+    several = f"{joined['trial_id'].nunique()} trials of {len(order)} configurations"
     words = f"Cost of iterations over time in case {case}, {several}."
     if len(last):
         apart = abs(float(last.median()) - 1)
@@ -117,13 +117,14 @@ def stability(trials: pd.DataFrame) -> Figure:
 
 
 def memory_price(trials: pd.DataFrame) -> Figure:
-    """What a strategy holds in memory, MiB, by solution and case: the process's peak, the median with the least and the
-    greatest trial, and as a cross what the buffers of its full pool take at least while nothing is in flight."""
+    """What a strategy holds in memory, MiB, by configuration and case: the process's peak, the median with the least
+    and the greatest trial, and as a cross what the buffers of its full pool take at least while nothing is in
+    flight."""
     done = cell_data.with_cost(trials).dropna(subset=["peak_rss_mb"])
     done = done[done["case"].isin(CASES)].astype({"peak_rss_mb": float})
     if done.empty:
         return nothing(_NOTHING)
-    order, hue = cell_data.solution_order(done), strategy_looks(done)
+    order, hue = cell_data.configuration_order(done), strategy_looks(done)
     label = "resident memory, MiB (log scale)"
     grid = points(done, "peak_rss_mb", order, hue, label, col_order=present(CASES, done["case"]))
     idle_mb = done.groupby("strategy")["pool_size"].max().astype(float) * BUFFER_BYTES / 2**20

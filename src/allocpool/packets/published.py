@@ -20,7 +20,7 @@ LIKELIEST = {name: collectors[0] for name, collectors in READ_AS.items()}
 
 
 def published_batch() -> pd.DataFrame:
-    """The article's batch table: language, layout, family (None for C++), published_solution, strategy, case,
+    """The article's batch table: language, layout, family (None for C++), published_configuration, strategy, case,
     published_ns (nanoseconds per packet; one figure each, no spread was given)."""
     table = reference.load("allocate_or_pool_batch")
     return in_our_words(table).assign(published_ns=table["ns_per_packet"])
@@ -35,7 +35,7 @@ def in_our_words(table: pd.DataFrame) -> pd.DataFrame:
             "language": ["cpp" if is_cpp else "java" for is_cpp in cpp],
             "layout": table["buffers"],
             "family": table["collector_or_language"].where(~cpp, None),
-            "published_solution": [
+            "published_configuration": [
                 f"C++ {layout}" if is_cpp else f"{layout} / {collector}" for is_cpp, layout, collector in names
             ],
             "strategy": table["strategy"],
@@ -45,7 +45,7 @@ def in_our_words(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def family(language: str, collector: object) -> str | None:
-    """The published collector that a measured solution is set beside, or None (C++, collectors nobody
+    """The published collector that a measured configuration is set beside, or None (C++, collectors nobody
     published).
 
     Raises:
@@ -55,10 +55,10 @@ def family(language: str, collector: object) -> str | None:
 
 
 def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
-    """``rows`` (with the facts of a solution, strategy, case) plus published_solution and the published figures, NaN
-    where the article gives none; the batch table's, unless another is given.
+    """``rows`` (with the facts of a configuration, strategy, case) plus published_configuration and the published
+    figures, NaN where the article gives none; the batch table's, unless another is given.
 
-    A solution with another allocator, with steps or with options has none: the article varied none of them.
+    A configuration with another allocator, with steps or with options has none: the article varied none of them.
     """
     published = published_batch() if published is None else published
     families = [
@@ -72,7 +72,8 @@ def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) ->
 
 
 def varied(rows: pd.DataFrame) -> pd.Series:
-    """Whether each row (with the facts of a solution) is of a solution that departs from its layout's published one."""
+    """Whether each row (with the facts of a configuration) is of a configuration that departs from its layout's
+    published one."""
     departs = (rows["allocator"].astype(object).fillna(DEFAULT_ALLOCATOR) != DEFAULT_ALLOCATOR) | rows["steps"].notna()
     for option in OPTIONS.values():
         # As texts: a column without any value has no type that compares.
@@ -94,6 +95,6 @@ def published_as_trials() -> pd.DataFrame:
         reason=None,
         allocator=None,
         scale=1.0,
-        solution=table["published_solution"],
+        configuration=table["published_configuration"],
         ns_per_packet=table["published_ns"],
     )

@@ -1,4 +1,4 @@
-"""The packets workload as its specification sees it: sizes, strategies, layouts and solutions.
+"""The packets workload as its specification sees it: sizes, strategies, layouts and configurations.
 
 The model is that of "To allocate or to pool?" (pzemtsov.github.io, 2019): a generator obtains packets from a
 strategy, an internal queue delays them, parsing makes objects or none, a store keeps the TCP packets. The sizes are
@@ -90,7 +90,7 @@ Control = Literal["twin", "fixed_addresses", "foreground", "c1_only"]
 """What the instrument holds fixed to explain what trials differ by: nothing, so that a configuration has two names; the
 addresses of memory; when code is compiled; by which compiler."""
 SETTINGS = ("lazy_heap", "explicit_gc", "pause_target")
-"""Options that show whether a setting matters: no solution that a program would choose."""
+"""Options that show whether a setting matters: no configuration that a program would choose."""
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 SMALLEST_MB = 16
 TCP_ONE_IN = 16
@@ -111,7 +111,7 @@ _CPP_PACKET_BYTES = 1280
 
 
 class Option(NamedTuple):
-    """A word of a solution that says how it departs from the published one."""
+    """A word of a configuration that says how it departs from the published one."""
 
     field: str
     """Of specs, and column of tables."""
@@ -163,7 +163,7 @@ def jvm_options(row: object) -> tuple[str, ...]:
     return tuple(word for word in options_on(row) if word in JVM_OPTIONS)
 
 
-class Solution(BaseModel):
+class Configuration(BaseModel):
     """One row of a results table: layout with runtime and collector, or layout with allocator; with its steps and how
     it departs from what was published. Whatever is left out is as published."""
 
@@ -211,7 +211,7 @@ class Solution(BaseModel):
             rest = words[2 if named else 1 :]
         else:
             raise UserError(
-                f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...] or "
+                f"configuration {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...] or "
                 "cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]"
             )
         cls(**settings, layout=words[0]).require_known_words()
@@ -226,14 +226,14 @@ class Solution(BaseModel):
                 )
         on = {OPTIONS[word].field: OPTIONS[word].value for word in rest}
         if len(on) < len(set(rest)):
-            raise UserError(f"solution {text!r} has two options of one kind: leave one of {', '.join(rest)} out")
-        solution = cls(**settings, layout=words[0], steps=ladder.checked(words[0], steps), **on)
-        solution.require_known_words()
-        return solution
+            raise UserError(f"configuration {text!r} has two options of one kind: leave one of {', '.join(rest)} out")
+        configuration = cls(**settings, layout=words[0], steps=ladder.checked(words[0], steps), **on)
+        configuration.require_known_words()
+        return configuration
 
     @classmethod
     def of(cls, row: Mapping[str, Any] | pd.Series) -> Self:
-        """The solution that a row of a table is of, by its columns."""
+        """The configuration that a row of a table is of, by its columns."""
         values = {name: row[name] for name in cls.model_fields if not pd.isna(row[name])}
         return cls.model_validate(values | ({"runtime": int(values["runtime"])} if "runtime" in values else {}))
 
@@ -306,9 +306,9 @@ class Solution(BaseModel):
         return (self.allocator,) if self.allocator and self.allocator != DEFAULT_ALLOCATOR else ()
 
     @property
-    def as_published(self) -> Solution:
+    def as_published(self) -> Configuration:
         """The same without `departures`."""
-        return Solution(
+        return Configuration(
             language=self.language, layout=self.layout, runtime=self.runtime, collector=self.collector,
             allocator=self.allocator,
         )  # fmt: skip
@@ -325,15 +325,15 @@ class Solution(BaseModel):
         return (*([steps] if steps else []), *options_on(self))
 
 
-def _solution_key(text: str) -> str:
+def _configuration_key(text: str) -> str:
     try:
-        return Solution.parse(text).key
+        return Configuration.parse(text).key
     except UserError as error:
         raise ValueError(str(error)) from error
 
 
-SolutionKey = Annotated[str, AfterValidator(_solution_key)]
-"""A solution as profiles write it."""
+ConfigurationKey = Annotated[str, AfterValidator(_configuration_key)]
+"""A configuration as profiles write it."""
 
 
 def _is_java(spec: dict[str, Any]) -> bool:
@@ -461,7 +461,7 @@ class PacketsSpec(TrialSpec):
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         try:
-            self.solution.require_known_words()
+            self.configuration.require_known_words()
         except UserError as error:
             raise ValueError(str(error)) from error
         java_only = (
@@ -491,8 +491,8 @@ class PacketsSpec(TrialSpec):
             raise ValueError(f"slot_count {self.slot_count} is too small: the packets out at once need {needed}")
         return self
 
-    def configuration(self) -> str:
-        return self.solution.label
+    def cell_name(self) -> str:
+        return self.configuration.label
 
     def set_up_seconds(self) -> float:
         """About how long it takes until queue and store are full: process, JVM, pool, packets."""
@@ -505,12 +505,12 @@ class PacketsSpec(TrialSpec):
         return JAVA_LAYOUTS[self.layout] if self.language == "java" else None
 
     @property
-    def solution(self) -> Solution:
+    def configuration(self) -> Configuration:
         """The row of a results table that this trial belongs to."""
-        return Solution(**{name: getattr(self, name) for name in Solution.model_fields})
+        return Configuration(**{name: getattr(self, name) for name in Configuration.model_fields})
 
     def impossible(self) -> str | None:
-        return no_such_pair(self.solution, self.strategy)
+        return no_such_pair(self.configuration, self.strategy)
 
     def refused_here(self) -> str | None:
         if self.control == "fixed_addresses" and not addresses_can_be_fixed():
@@ -545,23 +545,24 @@ class PacketsSpec(TrialSpec):
         return Needs(jvm=jvm, processes=self.processes, environment={**huge, **environment})
 
 
-def no_such_pair(solution: Solution, strategy: str) -> str | None:
-    """One line that says why a solution has no such strategy, on any machine; None when it has."""
-    if solution.pool_reuse == "fifo" and not STRATEGIES[strategy].pool_size:
+def no_such_pair(configuration: Configuration, strategy: str) -> str | None:
+    """One line that says why a configuration has no such strategy, on any machine; None when it has."""
+    if configuration.pool_reuse == "fifo" and not STRATEGIES[strategy].pool_size:
         having = " or ".join(name for name, row in STRATEGIES.items() if row.pool_size)
         return f"strategy {strategy} has no pool to hand out in another order: leave fifo out, or choose {having}"
-    if solution.language == "java":
+    if configuration.language == "java":
         return None
-    layout = CPP_LAYOUTS[solution.layout]
-    if reason := layout.why_not(solution.layout, strategy):
+    layout = CPP_LAYOUTS[configuration.layout]
+    if reason := layout.why_not(configuration.layout, strategy):
         return reason
-    if solution.allocator in RESOURCES and not (layout.resources and strategy == "alloc"):
+    if configuration.allocator in RESOURCES and not (layout.resources and strategy == "alloc"):
         having = " or ".join(name for name, row in CPP_LAYOUTS.items() if row.resources)
-        return f"allocator {solution.allocator} makes each packet by itself: choose layout {having} and strategy alloc"
-    if strategy == "dummy" and solution.steps != solution.ladder.default:
+        made = f"allocator {configuration.allocator} makes each packet by itself"
+        return f"{made}: choose layout {having} and strategy alloc"
+    if strategy == "dummy" and configuration.steps != configuration.ladder.default:
         return "strategy dummy has one packet, always in the nearest cache: leave steps out"
-    if solution.allocator in RESOURCES and solution.steps not in (None, "inline"):
-        return f"allocator {solution.allocator} does not align packets: choose steps inline, or none"
+    if configuration.allocator in RESOURCES and configuration.steps not in (None, "inline"):
+        return f"allocator {configuration.allocator} does not align packets: choose steps inline, or none"
     return None
 
 

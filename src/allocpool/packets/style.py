@@ -15,7 +15,7 @@ from allocpool import stats
 from allocpool.evidence import style
 from allocpool.evidence.style import GREY, STATED, by_panel, mark, size, stated
 from allocpool.evidence.trials import records
-from allocpool.packets.cells import solution_of
+from allocpool.packets.cells import configuration_of
 from allocpool.packets.specs import no_such_pair
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes.collectors import COLLECTORS
@@ -74,23 +74,25 @@ def strategy_looks(rows: pd.DataFrame) -> dict[str, tuple[str, str]]:
     return {name: look for name, look in STRATEGY_STYLE.items() if name in among}
 
 
-def short_names(solutions: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Each name without the options that all solutions of its language share, and these in words."""
-    languages = {name: "C++" if name.startswith("C++") else "Java" for name in solutions}
+def short_names(configurations: Sequence[str]) -> tuple[dict[str, str], str]:
+    """Each name without the options that all configurations of its language share, and these in words."""
+    languages = {name: "C++" if name.startswith("C++") else "Java" for name in configurations}
     shared: dict[str, list[str]] = {}
     for language in ("Java", "C++"):
-        mine = [name.split(" / ")[1:] for name in solutions if languages[name] == language]
+        mine = [name.split(" / ")[1:] for name in configurations if languages[name] == language]
         common = [word for word in mine[0] if all(word in words for words in mine)] if len(mine) > 1 else []
         shared[language] = [word for word in common if not word.isdigit()]
-    kept = {name: [word for word in name.split(" / ") if word not in shared[languages[name]]] for name in solutions}
+    kept = {
+        name: [word for word in name.split(" / ") if word not in shared[languages[name]]] for name in configurations
+    }
     short = {name: " / ".join(words).replace("generational", "gen.") for name, words in kept.items()}
     told = "; ".join(f"all {language}: {', '.join(words)}" for language, words in shared.items() if words)
-    return (short, told) if len(set(short.values())) == len(short) else ({name: name for name in solutions}, "")
+    return (short, told) if len(set(short.values())) == len(short) else ({name: name for name in configurations}, "")
 
 
 def points(
     rows: pd.DataFrame, value: str, order: Sequence[str], hue: Mapping[str, tuple[str, str]], label: str, *,
-    by: str = "strategy", y: str = "solution", col: str | None = "case", col_order: Sequence[str] | None = None,
+    by: str = "strategy", y: str = "configuration", col: str | None = "case", col_order: Sequence[str] | None = None,
     columns: int | None = None, trials: pd.DataFrame | None = None, sharex: bool = True,
 ) -> Any:  # fmt: skip
     """A ``FacetGrid`` of marks with their intervals: rows ``order``, panels ``col_order``, and the marks of a row
@@ -98,7 +100,7 @@ def points(
 
     Intervals are ``low`` and ``high``; where the rows have none they are trials, and a mark is their median, its
     interval from the smallest to the largest. With ``trials``, which have the same columns, every trial is a thin
-    stroke. Axes are linear; below them stand ``label`` and what the names of all solutions share.
+    stroke. Axes are linear; below them stand ``label`` and what the names of all configurations share.
     """
     names, height = list(hue), 0.7 + ROW_INCHES * max(len(order), 3)
     apart = y != by and 0.8 * (1 - 1 / len(names))
@@ -116,15 +118,15 @@ def points(
     for axis in grid.axes.flat:
         part_rows(axis, len(order))
         axis.set(xlabel="", ylabel="")
-    if below := name_rows(grid, label, order, y in ("solution", "row")):
+    if below := name_rows(grid, label, order, y in ("configuration", "row")):
         grid.figure.supxlabel(below)
     return grid
 
 
-def name_rows(grid: Any, label: str, order: Sequence[str], solutions: bool = True) -> str:
-    """Writes names beside rows, in two lines where they are long; of solutions without the options that all share,
+def name_rows(grid: Any, label: str, order: Sequence[str], configurations: bool = True) -> str:
+    """Writes names beside rows, in two lines where they are long; of configurations without the options that all share,
     which the label for the axis below tells that this returns."""
-    short, told = short_names(order) if solutions else ({name: name for name in order}, "")
+    short, told = short_names(order) if configurations else ({name: name for name in order}, "")
     for axis in grid.axes.flat:
         if axis.get_subplotspec().is_first_col():
             axis.set_yticks(range(len(order)), [two_lines(short[name]) for name in order])
@@ -132,20 +134,20 @@ def name_rows(grid: Any, label: str, order: Sequence[str], solutions: bool = Tru
 
 
 def gaps_beside(grid: Any, gaps: pd.DataFrame, order: Sequence[str]) -> None:
-    """In the panels by case of `points`, in the row of each solution, column ``word`` of what has no mark there; pairs
-    that a layout lacks on every machine are no gap of a measurement."""
-    there = [no_such_pair(solution_of(row), str(row.strategy)) is None for row in records(gaps)]
+    """In the panels by case of `points`, in the row of each configuration, column ``word`` of what has no mark there;
+    pairs that a layout lacks on every machine are no gap of a measurement."""
+    there = [no_such_pair(configuration_of(row), str(row.strategy)) is None for row in records(gaps)]
     gaps = gaps[np.array(there, dtype=bool)]
-    for (case, solution), group in gaps.groupby(["case", "solution"], observed=True):
+    for (case, configuration), group in gaps.groupby(["case", "configuration"], observed=True):
         axis = grid.axes_dict[case]
-        axis.text(0.98, order.index(str(solution)) + 0.3, ", ".join(sorted(set(group["word"]))), ha="right",
+        axis.text(0.98, order.index(str(configuration)) + 0.3, ", ".join(sorted(set(group["word"]))), ha="right",
                   va="center", style="italic", color=COLOURS[group["strategy"].iloc[0]] if len(group) == 1 else GREY,
                   transform=axis.get_yaxis_transform(), in_layout=False)  # fmt: skip
 
 
-def panel_names(solutions: Sequence[str], most: int = 19) -> dict[str, str]:
-    """Titles of panels by solution: short, in two lines."""
-    return {name: two_lines(short, most) for name, short in short_names(solutions)[0].items()}
+def panel_names(configurations: Sequence[str], most: int = 19) -> dict[str, str]:
+    """Titles of panels by configuration: short, in two lines."""
+    return {name: two_lines(short, most) for name, short in short_names(configurations)[0].items()}
 
 
 def two_lines(name: str, most: int = 24) -> str:

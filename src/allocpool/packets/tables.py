@@ -21,7 +21,7 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import present
 from allocpool.packets.comparisons import in_minutes
 from allocpool.packets.published import ARTICLE
-from allocpool.packets.specs import OPTIONS, Solution, in_case_order
+from allocpool.packets.specs import OPTIONS, Configuration, in_case_order
 from allocpool.packets.strategies import CHOICES, STRATEGIES
 
 BEST_OVERALL = "#bfe3c0"
@@ -59,10 +59,10 @@ def highlights(cells: pd.DataFrame) -> pd.DataFrame:
     """Per case, over all strategies and collectors but controls: the cheapest cell overall, the
     cheapest and the second-cheapest in Java.
 
-    Columns: case, strategy, solution, rank (``best overall``, ``best Java``, ``second-best Java``), of (cells that it
-    is the cheapest of), not_dearer (as many of the others as are not shown to be dearer). The second-best Java cell
-    belongs to another solution than the best one, so that it is a second choice rather than the same again, and is not
-    judged.
+    Columns: case, strategy, configuration, rank (``best overall``, ``best Java``, ``second-best Java``), of (cells that
+    it is the cheapest of), not_dearer (as many of the others as are not shown to be dearer). The second-best Java cell
+    belongs to another configuration than the best one, so that it is a second choice rather than the same again, and is
+    not judged.
 
     The same trials choose the cheapest cell and judge it, so it is put to every other one, at two-sided 5%: none that
     is not dearer, and it is the cheapest, falsely in 5% (Gutmann and Maymin, "Is the selected population the best?",
@@ -75,39 +75,39 @@ def highlights(cells: pd.DataFrame) -> pd.DataFrame:
         ordered = group.sort_values("ns", kind="stable")
         java = ordered[ordered["language"] == "java"]
         ranked = [(BEST, ordered, ordered[:1]), (BEST_IN_JAVA, java, java[:1])]
-        ranked.append((SECOND_IN_JAVA, java[:0], java.drop_duplicates("solution")[1:2]))
+        ranked.append((SECOND_IN_JAVA, java[:0], java.drop_duplicates("configuration")[1:2]))
         for rank, rivals, chosen in ranked:
             for cell in records(chosen):
                 others = rivals[rivals.index != cell.Index]
                 dearer = sum(decisions.compare(costs, cell.costs).direction > 0 for costs in others["costs"])
                 rows.append({
-                    "case": case, "strategy": cell.strategy, "solution": cell.solution, "rank": rank,
+                    "case": case, "strategy": cell.strategy, "configuration": cell.configuration, "rank": rank,
                     "of": len(rivals), "not_dearer": len(others) - dearer,
                 })  # fmt: skip
-    return pd.DataFrame(rows, columns=["case", "strategy", "solution", "rank", "of", "not_dearer"])
+    return pd.DataFrame(rows, columns=["case", "strategy", "configuration", "rank", "of", "not_dearer"])
 
 
 Key = tuple[str, str, str]
-"""Solution, strategy, case."""
+"""Configuration, strategy, case."""
 
 
-def solution_grid(
+def configuration_grid(
     cells: pd.DataFrame, texts: Mapping[Key, str], fills: Iterable[tuple[Key, str]], titles: tuple[str, str], what: str
 ) -> GT:
-    """The article's form of a summary: rows are solutions, columns case by strategy, each with a text in HTML.
+    """The article's form of a summary: rows are configurations, columns case by strategy, each with a text in HTML.
 
     ``fills`` colours cells, later ones over earlier. ``titles`` are title and subtitle, ``what`` says below each case
     what the figures are.
     """
     cases, strategies = in_case_order(cells["case"]), present(STRATEGIES, cells["strategy"])
-    wide = pd.DataFrame({"solution": cell_data.solution_order(cells)})
+    wide = pd.DataFrame({"configuration": cell_data.configuration_order(cells)})
     columns = {(case, strategy): f"{case} {strategy}" for case in cases for strategy in strategies}
     for (case, strategy), name in columns.items():
-        wide[name] = [texts.get((solution, strategy, case), "") for solution in wide["solution"]]
+        wide[name] = [texts.get((configuration, strategy, case), "") for configuration in wide["configuration"]]
     table = (
-        GT(wide, rowname_col="solution")
+        GT(wide, rowname_col="configuration")
         .tab_header(title=titles[0], subtitle=titles[1])
-        .tab_stubhead(label="solution")
+        .tab_stubhead(label="configuration")
         .fmt_passthrough(columns=list(columns.values()), escape=False)
         .cols_label({name: strategy for (_, strategy), name in columns.items()})
         .cols_align("right", columns=list(columns.values()))
@@ -117,15 +117,15 @@ def solution_grid(
         table = table.tab_spanner(
             label=f"case {case}, {what}", columns=[columns[case, strategy] for strategy in strategies]
         )
-    for (solution, strategy, case), colour in fills:
-        rows = wide.index[wide["solution"] == solution].tolist()
+    for (configuration, strategy, case), colour in fills:
+        rows = wide.index[wide["configuration"] == configuration].tolist()
         table = table.tab_style(style.fill(colour), loc.body(columns=columns[case, strategy], rows=rows))
     return table
 
 
 def key_of(row: pd.Series) -> Key:
-    """Which cell of a `solution_grid` a row is."""
-    return str(row["solution"]), str(row["strategy"]), str(row["case"])
+    """Which cell of a `configuration_grid` a row is."""
+    return str(row["configuration"]), str(row["strategy"]), str(row["case"])
 
 
 def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> TableOrWords:
@@ -142,7 +142,7 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> TableOrWord
         for _, mark in marks[marks["rank"] == rank].iterrows()
     ]
     fills += [(key_of(row), GAP) for _, row in cells[cells["gap"].notna()].iterrows()]
-    table = solution_grid(
+    table = configuration_grid(
         cells,
         {key_of(row): _cell_html(row) for _, row in cells.iterrows()},
         fills,
@@ -156,8 +156,8 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> TableOrWord
     )
     return table.tab_source_note(
         f"Geometric mean over trials. {cell_data.spread_caption(cells)} Per case, green: best overall; "
-        f"amber: best Java; pale amber: second-best Java solution. {_sure_of(marks)}trimmed: where the mean hides two "
-        "speeds or trials far off, the mean without the largest and the smallest fifth. "
+        f"amber: best Java; pale amber: second-best Java configuration. {_sure_of(marks)}trimmed: where the mean hides "
+        "two speeds or trials far off, the mean without the largest and the smallest fifth. "
         f"pub.: {ARTICLE}, on another machine and Java 8 (ZGC: 11)."
     )
 
@@ -175,63 +175,66 @@ def _sure_of(marks: pd.DataFrame) -> str:
 
 
 def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
-    """What has no figure, folded: one row per solution and reason, with the cells it covers.
+    """What has no figure, folded: one row per configuration and reason, with the cells it covers.
 
-    First what was planned (failed, unavailable, not run yet), then how many solutions the profile leaves out.
+    First what was planned (failed, unavailable, not run yet), then how many configurations the profile leaves out.
     """
     rows = cells[cells["gap"].notna()]
     folded = []
-    for (solution, gap), group in rows.groupby(["solution", "gap"], sort=False):
-        everything = len(group) == len(cells[cells["solution"] == solution])
+    for (configuration, gap), group in rows.groupby(["configuration", "gap"], sort=False):
+        everything = len(group) == len(cells[cells["configuration"] == configuration])
         parts = [f"{case}: {' '.join(present(STRATEGIES, part['strategy']))}" for case, part in group.groupby("case")]
-        folded.append({"solution": solution, "cells": "all" if everything else ", ".join(parts), "reason": gap})
+        folded.append(
+            {"configuration": configuration, "cells": "all" if everything else ", ".join(parts), "reason": gap}
+        )
     for reason, group in plan[~plan["planned"].astype(bool)].groupby("left_out_because", sort=False):
-        whose = group["solution"].iloc[0] if len(group) == 1 else f"{len(group)} more solutions"
-        folded.append({"solution": whose, "cells": "all", "reason": reason})
-    return pd.DataFrame(folded, columns=["solution", "cells", "reason"])
+        whose = group["configuration"].iloc[0] if len(group) == 1 else f"{len(group)} more configurations"
+        folded.append({"configuration": whose, "cells": "all", "reason": reason})
+    return pd.DataFrame(folded, columns=["configuration", "cells", "reason"])
 
 
 def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool") -> pd.DataFrame:
-    """Per solution and case that both were tried of, how much more ``numerator`` costs than ``denominator``; all that
-    can run here are decided together.
+    """Per configuration and case that both were tried of, how much more ``numerator`` costs than ``denominator``; all
+    that can run here are decided together.
 
     So ``trials`` are those of one study at one scale, and what is not to be told is left out of the result: of fewer
     trials the verdicts would be other ones than those of the campaign (`allocpool.campaign.schedule.decisions_of`).
 
-    Columns: solution, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction (1,
-    -1, 0: neither is shown), equivalent (no difference that matters is shown), more_trials (of each side until it is
-    decided as noise goes, 0 where it is; NaN: too noisy to say), more_minutes (the same as time; NaN where unknown),
+    Columns: configuration, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction
+    (1, -1, 0: neither is shown), equivalent (no difference that matters is shown), more_trials (of each side until it
+    is decided as noise goes, 0 where it is; NaN: too noisy to say), more_minutes (the same as time; NaN where unknown),
     trimmed_ratio, remark (what an average would hide), text.
     """
-    tried = set(zip(trials["solution"], trials["strategy"], trials["case"], strict=True))
+    tried = set(zip(trials["configuration"], trials["strategy"], trials["case"], strict=True))
     pairs = [
-        (solution, case)
-        for solution in cell_data.solution_order(trials)
+        (configuration, case)
+        for configuration in cell_data.configuration_order(trials)
         for case in in_case_order(trials["case"])
-        if {(solution, numerator, case), (solution, denominator, case)} <= tried
+        if {(configuration, numerator, case), (configuration, denominator, case)} <= tried
     ]
     costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
     runs = trials[trials["status"] != "unavailable"]
-    can_run = set(zip(runs["solution"], runs["strategy"], runs["case"], strict=True))
+    can_run = set(zip(runs["configuration"], runs["strategy"], runs["case"], strict=True))
     asked = [(s, case) for s, case in pairs if {(s, numerator, case), (s, denominator, case)} <= can_run]
     sides = [(costs.get((s, numerator, case), none), costs.get((s, denominator, case), none)) for s, case in asked]
     together = dict(zip(asked, decisions.compare_together(sides), strict=True))
     compared = [together.get(pair) or decisions.compare(none, none) for pair in pairs]
     seconds = cell_data.with_cost(trials).groupby(list(cell_data.CONFIGURATION), observed=True)["wall_s"].median()
     rows = []
-    for (solution, case), item in zip(pairs, compared, strict=True):
+    for (configuration, case), item in zip(pairs, compared, strict=True):
         told = item.decision
         more = math.nan if told.blocks_needed is None else float(told.blocks_needed)
-        both_s = sum(seconds.get((solution, strategy, case), math.nan) for strategy in (numerator, denominator))
+        both_s = sum(seconds.get((configuration, strategy, case), math.nan) for strategy in (numerator, denominator))
         row = {
-            "solution": solution, "case": case, "ratio": told.ratio, "low": told.low, "high": told.high, "n": told.n,
+            "configuration": configuration, "case": case, "ratio": told.ratio, "low": told.low, "high": told.high,
+            "n": told.n,
             "direction": item.direction, "equivalent": item.equivalent, "more_trials": more,
             "more_minutes": more * both_s / 60, "trimmed_ratio": told.trimmed_ratio,
             "remark": told.remark.replace("a: ", f"{numerator}: ").replace("b: ", f"{denominator}: "),
         }  # fmt: skip
         rows.append({**row, "text": _comparison_text(row, numerator, denominator)})
     columns = [
-        "solution", "case", "ratio", "low", "high", "n", "direction", "equivalent", "more_trials", "more_minutes",
+        "configuration", "case", "ratio", "low", "high", "n", "direction", "equivalent", "more_trials", "more_minutes",
         "trimmed_ratio", "remark", "text",
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
@@ -259,10 +262,10 @@ def _comparison_text(row: Mapping[str, Any], numerator: str, denominator: str) -
 
 
 def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
-    """What these options change: one row per solution with one of them, strategy and case, beside the same without it,
-    all decided together.
+    """What these options change: one row per configuration with one of them, strategy and case, beside the same without
+    it, all decided together.
 
-    Columns: option, solution (without it), strategy, case, without_ns, with_ns, text (cost with over without),
+    Columns: option, configuration (without it), strategy, case, without_ns, with_ns, text (cost with over without),
     huge_pages_mb (of the process, at the end), why_not.
     """
     rows: list[dict[str, Any]] = []
@@ -270,14 +273,14 @@ def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
     for word in words:
         field, value, _ = OPTIONS[word]
         chosen = trials[trials[field].astype(str) == str(value)]
-        for (label, strategy, case), group in chosen.groupby(["solution", "strategy", "case"], observed=True):
-            plain = Solution.of(group.iloc[0]).without(word).label
+        for (label, strategy, case), group in chosen.groupby(["configuration", "strategy", "case"], observed=True):
+            plain = Configuration.of(group.iloc[0]).without(word).label
             base = cell_data.by_block(trials, plain, str(strategy), str(case))
             own = cell_data.by_block(trials, str(label), str(strategy), str(case))
             sides.append((own, base))
             granted_mb = group["huge_pages_mb"].max()
             rows.append({
-                "option": word, "solution": plain, "strategy": strategy, "case": case,
+                "option": word, "configuration": plain, "strategy": strategy, "case": case,
                 "without_ns": stats.geometric_mean(base) if len(base) else float("nan"),
                 "with_ns": stats.geometric_mean(own) if len(own) else float("nan"),
                 "huge_pages_mb": None if pd.isna(granted_mb) else round(float(granted_mb)),
@@ -286,7 +289,7 @@ def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
     for row, compared in zip(rows, decisions.compare_together(sides), strict=True):
         row["text"] = compared.text()
         row["why_not"] = None if compared.ratio else row["why_not"]
-    names = ["option", "solution", "strategy", "case", "without_ns", "with_ns", "text", "huge_pages_mb", "why_not"]
+    names = ["option", "configuration", "strategy", "case", "without_ns", "with_ns", "text", "huge_pages_mb", "why_not"]
     return pd.DataFrame(rows, columns=names)
 
 

@@ -1,4 +1,4 @@
-"""From a solution to a JVM command line, refused before anything starts when it cannot work here.
+"""From a configuration to a JVM command line, refused before anything starts when it cannot work here.
 
 The log flags follow HotSpot's unified logging (JEP 158). Logs are written synchronously: an asynchronous log
 loses its tail when the process dies, which is when it is needed.
@@ -194,7 +194,7 @@ class FlagReason(NamedTuple):
     why: str
 
 
-PUBLISHED, OF_SOLUTION, OURS = "as published", "of the solution", "ours"
+PUBLISHED, OF_CONFIGURATION, OURS = "as published", "of the configuration", "ours"
 _REASONS: Mapping[str, FlagReason] = MappingProxyType(
     {
         "-Xmx": FlagReason(PUBLISHED, "the published heap, times scale"),
@@ -204,9 +204,9 @@ _REASONS: Mapping[str, FlagReason] = MappingProxyType(
         "-XX:+DisableExplicitGC": FlagReason(OURS, "a call from outside must not collect"),
         "-XX:+AlwaysPreTouch": FlagReason(OURS, "the kernel gives the heap's pages before, not while it is measured"),
         "-XX:-UsePerfData": FlagReason(OURS, "writing back the file of performance counters can stall a safepoint"),
-        "-XX:+UnlockExperimentalVMOptions": FlagReason(OF_SOLUTION, "chooses the collector"),
+        "-XX:+UnlockExperimentalVMOptions": FlagReason(OF_CONFIGURATION, "chooses the collector"),
         **{
-            flag: FlagReason(OF_SOLUTION, option.why)
+            flag: FlagReason(OF_CONFIGURATION, option.why)
             for option in JVM_OPTIONS.values()
             for flags in option.flags.values()
             for flag in flags
@@ -217,11 +217,11 @@ _REASONS: Mapping[str, FlagReason] = MappingProxyType(
     }
 )
 """By how a flag begins; the longest beginning counts, and any other flag chooses the collector."""
-_CHOOSES = FlagReason(OF_SOLUTION, "chooses the collector")
+_CHOOSES = FlagReason(OF_CONFIGURATION, "chooses the collector")
 
 
 def reason_of(flag: str) -> FlagReason:
-    """Why `jvm_flags` gives a flag: as the article had it, to make the solution what it is, or added by us."""
+    """Why `jvm_flags` gives a flag: as the article had it, to make the configuration what it is, or added by us."""
     known = [beginning for beginning in _REASONS if flag.startswith(beginning)]
     return _REASONS[max(known, key=len)] if known else _CHOOSES
 

@@ -70,6 +70,6 @@ class TrialSpec(BaseModel):
         """Return about how long the trial takes, for plans; no longer than it is allowed."""
         return self.allowed_seconds
 
-    def configuration(self) -> str:
+    def cell_name(self) -> str:
         """Return what a trial runs, as plans print it; empty where the mode is all of it."""
         return ""

@@ -22,5 +22,5 @@ class ToySpec(TrialSpec):
         """Nothing but Python."""
         return Needs()
 
-    def configuration(self) -> str:
+    def cell_name(self) -> str:
         return f"{self.terms} terms"

@@ -26,7 +26,7 @@ def plan_toy(profile: ToyProfile, _machine: Machine) -> list[Planned]:
 
 def catalogue(profile: ToyProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per configuration."""
-    rows = [{"solution": item.spec.configuration(), "planned": True, "left_out_because": None} for item in planned]
+    rows = [{"configuration": item.spec.cell_name(), "planned": True, "left_out_because": None} for item in planned]
     return pd.DataFrame(rows).drop_duplicates()
 
 

@@ -136,7 +136,7 @@ class BufferSpec(TrialSpec):
             return str(self.allocator)
         return f"{collector_named(str(self.collector)).label} / {self.runtime}"
 
-    def configuration(self) -> str:
+    def cell_name(self) -> str:
         return f"{self.what} on {self.label}"
 
     def expected_seconds(self) -> float:

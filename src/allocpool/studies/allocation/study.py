@@ -244,7 +244,7 @@ def catalogue(profile: AllocationProfile, planned: Sequence[Planned]) -> pd.Data
     for mode, key in dict.fromkeys([*every_key(), *asked]):
         left_out = None if (mode, key) in asked else f"profile {profile.profile} leaves it out"
         rows.append({
-            "solution": key, "key": f"{mode}: {key}", "mode": mode, "planned": (mode, key) in asked,
+            "configuration": key, "key": f"{mode}: {key}", "mode": mode, "planned": (mode, key) in asked,
             "left_out_because": left_out, "unavailable_because": asked.get((mode, key)),
         })  # fmt: skip
     return pd.DataFrame(rows)

@@ -76,7 +76,7 @@ def compared(trials: pd.DataFrame) -> pd.DataFrame:
     Args:
         trials: table ``messages`` of the batch study.
     """
-    cells = dict(list(finished(counted(trials)).groupby(["solution", "mean_bytes"], sort=False)))
+    cells = dict(list(finished(counted(trials)).groupby(["configuration", "mean_bytes"], sort=False)))
     sides = [[rows.loc[rows["strategy"] == name, "ns_per_message"] for name in _SIDES] for rows in cells.values()]
     judged = compare_together([(alloc.astype(float), pool.astype(float)) for alloc, pool in sides])
     rows = [
@@ -102,7 +102,7 @@ def curve(trials: pd.DataFrame) -> Figure:
     """
     done = finished(counted(trials))
     rows = []
-    for (_, size, strategy), group in done.groupby(["solution", "mean_bytes", "strategy"], sort=False):
+    for (_, size, strategy), group in done.groupby(["configuration", "mean_bytes", "strategy"], sort=False):
         found = stats.geometric_interval(group["ns_per_message"].astype(float))
         names = {"panel": _name(group.iloc[0]), "bytes": size, "strategy": strategy}
         rows.append({**names, "ns": found.estimate, "low": found.low, "high": found.high})

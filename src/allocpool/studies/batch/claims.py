@@ -42,7 +42,7 @@ from allocpool.packets.comparisons import (
     ratio_of_ratios,
 )
 from allocpool.packets.published import ARTICLE, published_batch
-from allocpool.packets.specs import PUBLISHED_CASES, Solution
+from allocpool.packets.specs import PUBLISHED_CASES, Configuration
 from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.batch import published_sizes, today
 
@@ -58,10 +58,10 @@ _OBJECTS_PER_STORED = 8
 
 
 def pool_everywhere(batch: Batch) -> list[CellOrdering]:
-    """Allocating over pooling, solution by solution and case by case."""
+    """Allocating over pooling, configuration by configuration and case by case."""
     return [
         ordering(batch, Cell(name, "alloc", case), Cell(name, "pool", case))
-        for name in batch.solutions()
+        for name in batch.configurations()
         for case in PUBLISHED_CASES
     ]
 
@@ -70,7 +70,7 @@ def _allocating_is_awful(batch: Batch) -> list[CellOrdering]:
     """Against the cheaper of the two pools: what a program could have instead."""
     return _best_orderings(
         best_ordering(batch, [Cell(name, "alloc", case)], _cells([name], case, ("pool", "mix")), A_MULTIPLE)
-        for name in batch.solutions("java")
+        for name in batch.configurations("java")
         for case in PUBLISHED_CASES
     )
 
@@ -78,14 +78,14 @@ def _allocating_is_awful(batch: Batch) -> list[CellOrdering]:
 def _mix_is_best_at_low_use(batch: Batch) -> list[CellOrdering]:
     return [
         ordering(batch, Cell(name, other, case), Cell(name, "mix", case))
-        for name in batch.solutions("java", "heap", ["CMS"])
+        for name in batch.configurations("java", "heap", ["CMS"])
         for case in ("A", "B")
         for other in ("alloc", "pool")
     ]
 
 
 def _a_full_pool_is_better_at_high_use(batch: Batch) -> list[CellOrdering]:
-    return [ordering(batch, Cell(name, "mix", "C"), Cell(name, "pool", "C")) for name in batch.solutions("java")]
+    return [ordering(batch, Cell(name, "mix", "C"), Cell(name, "pool", "C")) for name in batch.configurations("java")]
 
 
 def _a_large_pool_is_scanned(batch: Batch) -> list[CellOrdering]:
@@ -94,8 +94,8 @@ def _a_large_pool_is_scanned(batch: Batch) -> list[CellOrdering]:
 
     return [
         ratio_of_ratios(batch, penalty(scanning), penalty(other))
-        for scanning in batch.solutions("java", "heap", ["CMS"])
-        for other in batch.solutions("java", "heap", ["G1", "ZGC"])
+        for scanning in batch.configurations("java", "heap", ["CMS"])
+        for other in batch.configurations("java", "heap", ["G1", "ZGC"])
     ]
 
 
@@ -103,8 +103,8 @@ def _worse_than_cms(batch: Batch) -> list[CellOrdering]:
     return [
         ordering(batch, Cell(other, strategy, case), Cell(cms, strategy, case), WORSE_FROM)
         for layout in ("heap", "native")
-        for cms in batch.solutions("java", layout, ["CMS"])
-        for other in batch.solutions("java", layout, ["G1", "ZGC"])
+        for cms in batch.configurations("java", layout, ["CMS"])
+        for other in batch.configurations("java", layout, ["G1", "ZGC"])
         for strategy in POOLING_STRATEGIES
         for case in PUBLISHED_CASES
     ]
@@ -113,8 +113,8 @@ def _worse_than_cms(batch: Batch) -> list[CellOrdering]:
 def _the_pool_is_g1s_exception(batch: Batch) -> list[CellOrdering]:
     return [
         ordering(batch, Cell(cms, "pool", case), Cell(g1, "pool", case))
-        for cms in batch.solutions("java", "heap", ["CMS"])
-        for g1 in batch.solutions("java", "heap", ["G1"])
+        for cms in batch.configurations("java", "heap", ["CMS"])
+        for g1 in batch.configurations("java", "heap", ["G1"])
         for case in ("A", "B")
     ]
 
@@ -122,8 +122,8 @@ def _the_pool_is_g1s_exception(batch: Batch) -> list[CellOrdering]:
 def _heap_and_native(batch: Batch) -> Iterator[tuple[str, str]]:
     """The two layouts of every collector that has both."""
     collectors = batch.facts["collector"].astype(str).to_dict()
-    for heap in batch.solutions("java", "heap"):
-        for native in batch.solutions("java", "native"):
+    for heap in batch.configurations("java", "heap"):
+        for native in batch.configurations("java", "native"):
             if collectors[native] == collectors[heap]:
                 yield heap, native
 
@@ -158,11 +158,11 @@ def _best_orderings(orderings: Iterable[CellOrdering | None]) -> list[CellOrderi
 
 
 def _native_cms_is_best_java(batch: Batch) -> list[CellOrdering]:
-    """The cheapest cell of each other Java solution over the cheapest of native "CMS"."""
+    """The cheapest cell of each other Java configuration over the cheapest of native "CMS"."""
     return _best_orderings(
         best_ordering(batch, _cells([name], case), _cells([cms], case))
-        for cms in batch.solutions("java", "native", ["CMS"])
-        for name in batch.solutions("java")
+        for cms in batch.configurations("java", "native", ["CMS"])
+        for name in batch.configurations("java")
         if name != cms
         for case in PUBLISHED_CASES
     )
@@ -173,8 +173,8 @@ def zgc_is_best_java_when_overloaded(batch: Batch) -> list[CellOrdering]:
     return [
         ordering(batch, Cell(name, "alloc", "C"), Cell(zgc, "alloc", "C"))
         for layout in ("heap", "native")
-        for zgc in batch.solutions("java", layout, ["ZGC"])
-        for name in batch.solutions("java", layout)
+        for zgc in batch.configurations("java", layout, ["ZGC"])
+        for name in batch.configurations("java", layout)
         if name != zgc
     ]
 
@@ -185,20 +185,20 @@ def _others_collapse_when_overloaded(batch: Batch) -> list[CellOrdering]:
 
     return [
         ratio_of_ratios(batch, rise(other), rise(zgc))
-        for zgc in batch.solutions("java", "heap", ["ZGC"])
-        for other in batch.solutions("java", "heap", ["CMS", "G1"])
+        for zgc in batch.configurations("java", "heap", ["ZGC"])
+        for other in batch.configurations("java", "heap", ["CMS", "G1"])
     ]
 
 
 def _flat_is_best(batch: Batch) -> list[CellOrdering]:
-    """In each cell, against the cheapest of all other solutions with the same strategy."""
+    """In each cell, against the cheapest of all other configurations with the same strategy."""
     return _best_orderings(
         best_ordering(
             batch,
-            _measured(batch, [name for name in batch.solutions() if name != flat], case, strategy),
+            _measured(batch, [name for name in batch.configurations() if name != flat], case, strategy),
             [Cell(flat, strategy, case)],
         )
-        for flat in batch.solutions("cpp", "flat")
+        for flat in batch.configurations("cpp", "flat")
         for strategy in POOLING_STRATEGIES
         for case in PUBLISHED_CASES
     )
@@ -217,7 +217,7 @@ def allocation_is_dear_in_cpp(batch: Batch) -> list[CellOrdering]:
     without = [batch.runs_on.label(layout, "epsilon") for layout in ("heap", "native")]
     return [
         ordering(batch, Cell(cpp, "alloc", case), Cell(java, "alloc", case), A_MULTIPLE)
-        for cpp in batch.solutions("cpp", "allocating")
+        for cpp in batch.configurations("cpp", "allocating")
         for java in without
         for case in PUBLISHED_CASES
     ]
@@ -229,9 +229,9 @@ def _the_java_design_is_no_better_in_cpp(batch: Batch) -> list[CellOrdering]:
         best_ordering(
             batch,
             [Cell(cpp, strategy, case)],
-            _measured(batch, batch.solutions("java", "native"), case, strategy),
+            _measured(batch, batch.configurations("java", "native"), case, strategy),
         )
-        for cpp in batch.solutions("cpp", "allocating")
+        for cpp in batch.configurations("cpp", "allocating")
         for strategy in POOLING_STRATEGIES
         for case in PUBLISHED_CASES
     )
@@ -240,7 +240,7 @@ def _the_java_design_is_no_better_in_cpp(batch: Batch) -> list[CellOrdering]:
 def _cpp_pool_beats_new(batch: Batch) -> list[CellOrdering]:
     return [
         ordering(batch, Cell(name, "alloc", case), Cell(name, "pool", case))
-        for name in batch.solutions("cpp")
+        for name in batch.configurations("cpp")
         for case in PUBLISHED_CASES
     ]
 
@@ -248,15 +248,15 @@ def _cpp_pool_beats_new(batch: Batch) -> list[CellOrdering]:
 def _flat_beats_allocating(batch: Batch) -> list[CellOrdering]:
     return [
         ordering(batch, Cell(slow, strategy, case), Cell(fast, strategy, case))
-        for slow in batch.solutions("cpp", "allocating")
-        for fast in batch.solutions("cpp", "flat")
+        for slow in batch.configurations("cpp", "allocating")
+        for fast in batch.configurations("cpp", "flat")
         for strategy in POOLING_STRATEGIES
         for case in PUBLISHED_CASES
     ]
 
 
-def shape_distance(batch: Batch, solution: str, layout: str = "heap") -> pd.Series:
-    """How far one solution's figures lie from the published "CMS" rows in shape, per block.
+def shape_distance(batch: Batch, configuration: str, layout: str = "heap") -> pd.Series:
+    """How far one configuration's figures lie from the published "CMS" rows in shape, per block.
 
     The root mean square of log(measured / published) over strategies but ``dummy`` and cases, after taking
     out its mean, which is the machine's speed. 0 is the same shape; 0.69 is typically a factor of two off.
@@ -268,7 +268,7 @@ def shape_distance(batch: Batch, solution: str, layout: str = "heap") -> pd.Seri
         (published["family"] == "CMS") & (published["layout"] == layout) & (published["strategy"] != "dummy")
     ]
     columns = [
-        np.log(batch.values(Cell(solution, row.strategy, row.case)).groupby(level=0).mean() / row.published_ns)
+        np.log(batch.values(Cell(configuration, row.strategy, row.case)).groupby(level=0).mean() / row.published_ns)
         for row in records(target)
     ]
     logs = pd.concat(columns, axis=1).dropna()
@@ -278,14 +278,14 @@ def shape_distance(batch: Batch, solution: str, layout: str = "heap") -> pd.Seri
 
 def distances(batch: Batch, option: str = "") -> list[tuple[int, dict[str, pd.Series]]]:
     """Per release that has both: how far Parallel and CMS (keys) lie from the published "CMS" rows, per block; with an
-    option of their solutions, or without one."""
+    option of their configurations, or without one."""
     releases = []
     both = ("parallel", "cms")
     for runtime in sorted(batch.facts["runtime"].dropna().unique()):
         if not set(both) <= set(collectors_on(int(runtime))):
             continue
         labels = {name: f"java/heap/{name}/{runtime}{option}" for name in both}
-        found = {name: shape_distance(batch, Solution.parse(key).label) for name, key in labels.items()}
+        found = {name: shape_distance(batch, Configuration.parse(key).label) for name, key in labels.items()}
         if all(len(distance) for distance in found.values()):
             releases.append((int(runtime), found))
     return releases
@@ -300,9 +300,9 @@ def _cms_is_nearer(batch: Batch) -> Evidence:
     ]
     if expected:
         return of_orderings(expected)
-    solutions = {name: batch.solutions("java", "heap", collector=name) for name in ("cms", "parallel")}
+    configurations = {name: batch.configurations("java", "heap", collector=name) for name in ("cms", "parallel")}
     why = "not every strategy and case has a figure in one block"
-    return of_orderings([], [Missing(name, why if solutions[name] else NOT_PART.word) for name in solutions])
+    return of_orderings([], [Missing(name, why if configurations[name] else NOT_PART.word) for name in configurations])
 
 
 def _nearer(evidence: Evidence) -> str:

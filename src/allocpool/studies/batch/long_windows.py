@@ -20,7 +20,7 @@ from allocpool.studies.batch.published_sizes import PROFILE
 LENGTHS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 """From the start of a measured window on."""
 WHOLE = "whole"
-_CELL = ["solution", "case"]
+_CELL = ["configuration", "case"]
 
 
 class Long(NamedTuple):
@@ -60,7 +60,7 @@ def compared(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
     both = costs["long"].merge(costs["short"], left_index=True, right_index=True, suffixes=("", "_short"))
     both = both.dropna(subset=["ratio"])
     found = both.reset_index()
-    found["configuration"] = found["solution"].map(_names(long))
+    found["configuration"] = found["configuration"].map(_names(long))
     found["same_side"] = (found["ratio"] > 1) == (found["ratio_short"] > 1)
     found = found.rename(columns={"ratio_short": "short_ratio"}).sort_values(["configuration", "alive"])
     return found[columns].reset_index(drop=True)
@@ -90,7 +90,7 @@ def doubts(rungs: pd.DataFrame, long: pd.DataFrame) -> str:
 
 
 def _costs(trials: pd.DataFrame) -> pd.DataFrame:
-    """Ratio, n and windows by solution and case."""
+    """Ratio, n and windows by configuration and case."""
     done = cell_data.with_cost(trials[trials["strategy"].isin(["alloc", "pool"])])
     done = done.assign(log=np.log(done["ns_per_packet"].astype(float)), alive=done["queue_size"] + done["stored_count"])
     wide = done.pivot_table(index=_CELL, columns="strategy", values="log", aggfunc=["mean", "size"], observed=True)
@@ -105,8 +105,8 @@ def _costs(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _names(trials: pd.DataFrame) -> dict[str, str]:
-    each = trials.drop_duplicates("solution")
-    return {row.solution: name_of(cell_data.solution_of(row)) for row in records(each)}
+    each = trials.drop_duplicates("configuration")
+    return {row.configuration: name_of(cell_data.configuration_of(row)) for row in records(each)}
 
 
 def by_length(long: Long) -> pd.DataFrame:
@@ -117,7 +117,7 @@ def by_length(long: Long) -> pd.DataFrame:
     columns = ["configuration", "alive", "window_s", "ratio"]
     if long.trials.empty or long.iterations.empty:
         return pd.DataFrame(columns=columns)
-    facts = long.trials[["trial_id", "solution", "case", "strategy", "queue_size", "stored_count"]]
+    facts = long.trials[["trial_id", "configuration", "case", "strategy", "queue_size", "stored_count"]]
     facts = facts[facts["strategy"].isin(["alloc", "pool"])]
     parts = long.iterations[long.iterations["phase"] == "measured"].merge(facts, on="trial_id")
     parts = parts.sort_values(["trial_id", "start_ns"])
@@ -134,7 +134,7 @@ def by_length(long: Long) -> pd.DataFrame:
     found = pd.concat(rows).reset_index()
     alive = facts.assign(alive=facts["queue_size"] + facts["stored_count"]).drop_duplicates(_CELL)
     found = found.merge(alive[[*_CELL, "alive"]], on=_CELL).assign(
-        configuration=found["solution"].map(_names(long.trials))
+        configuration=found["configuration"].map(_names(long.trials))
     )
     return found[columns].sort_values(columns[:3])
 

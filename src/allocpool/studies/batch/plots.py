@@ -94,20 +94,22 @@ def one_change(trials: pd.DataFrame) -> pd.DataFrame:
     rows = in_both_phases(java[java["runtime"].isin(plain["runtime"])])
     if plain.empty:
         return rows.iloc[:0].assign(change="")
-    per_release = rows.groupby("runtime")["solution"].nunique()
+    per_release = rows.groupby("runtime")["configuration"].nunique()
     release = int(per_release[per_release == per_release.max()].index.max())
-    rows, base = rows[rows["runtime"] == release], plain[plain["runtime"] == release]["solution"].iloc[0]
+    rows, base = rows[rows["runtime"] == release], plain[plain["runtime"] == release]["configuration"].iloc[0]
     words = []
     for row in records(rows):
-        solution = cell_data.solution_of(row)
-        if row.solution == base:
+        configuration = cell_data.configuration_of(row)
+        if row.configuration == base:
             words.append("pool as it is" if row.strategy == "pool" else "allocate")
-        elif row.collector == "epsilon" and solution.departures == ():
+        elif row.collector == "epsilon" and configuration.departures == ():
             words.append(f"{'pool' if row.strategy == 'pool' else 'allocate'}, no collector (Epsilon)")
         elif row.layout == "flat":
             words.append("pool of plain memory, no references (flat)")
         elif row.collector == "g1" and row.layout == "heap" and row.strategy == "pool":
-            words.append(f"pool, {_CHANGES.get(' '.join(solution.departures), ' '.join(solution.departures))}")
+            words.append(
+                f"pool, {_CHANGES.get(' '.join(configuration.departures), ' '.join(configuration.departures))}"
+            )
         else:
             words.append("")
     found = rows.assign(change=words)
@@ -152,18 +154,21 @@ def since_start(iterations: pd.DataFrame, trials: pd.DataFrame, case: str = "B")
     here = here[(here["layout"] == "heap") & ((here["collector"] == "g1") | newest)]
     if here.empty:
         return nothing("no trial with a warm-up to steady state")
-    facts = here[["trial_id", "solution", "strategy"]]
+    facts = here[["trial_id", "configuration", "strategy"]]
     rows = iterations.merge(facts, on="trial_id")
     begun = rows.groupby("trial_id")["start_ns"].transform("min")
     rows = rows.assign(since_s=(rows["end_ns"] - begun) / 1e9)
     # A quarter of a second each: single collections are no part of the story.
     rows["since_s"] = (rows["since_s"] * 4).round() / 4
-    each = rows.groupby(["solution", "strategy", "trial_id", "since_s"], as_index=False)
+    each = rows.groupby(["configuration", "strategy", "trial_id", "since_s"], as_index=False)
     rows = each.agg({"packets": "sum", "start_ns": "min", "end_ns": "max"})
     rows["ns"] = (rows["end_ns"] - rows["start_ns"]) / rows["packets"]
-    names = {row.solution: name_of(cell_data.solution_of(row)) for row in records(here.drop_duplicates("solution"))}
-    order = [names[solution] for solution in cell_data.solution_order(here)]
-    rows = rows[rows["since_s"] > 0].assign(panel=rows["solution"].map(names))
+    names = {
+        row.configuration: name_of(cell_data.configuration_of(row))
+        for row in records(here.drop_duplicates("configuration"))
+    }
+    order = [names[configuration] for configuration in cell_data.configuration_order(here)]
+    rows = rows[rows["since_s"] > 0].assign(panel=rows["configuration"].map(names))
     grid = sns.relplot(
         rows, x="since_s", y="ns", kind="line", hue="strategy", palette=COLOURS, units="trial_id", estimator=None,
         linewidth=0.8, legend=False, **panels("panel", order, 2.0),
@@ -175,7 +180,7 @@ def since_start(iterations: pd.DataFrame, trials: pd.DataFrame, case: str = "B")
 
 
 def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Cost in ns/packet per solution (rows), case (panels) and strategy (marker): dot, interval and every trial.
+    """Cost in ns/packet per configuration (rows), case (panels) and strategy (marker): dot, interval and every trial.
 
     ``cells`` comes from `allocpool.packets.cells.cells`; ``trials`` gives the thin strokes. Where cells have no figure
     the row says why, in a word or two.
@@ -183,7 +188,7 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     cases = in_case_order(cells["case"])
     if cells["ns"].isna().all() or not cases:
         return nothing("no trial has finished yet")
-    order, hue = cell_data.solution_order(cells), strategy_looks(cells)
+    order, hue = cell_data.configuration_order(cells), strategy_looks(cells)
     every = cells[list(CONFIGURATION)].drop_duplicates().merge(cell_data.with_cost(trials))
     every = every.rename(columns={"ns_per_packet": "ns"})
     grid = points(cells, "ns", order, hue, "ns per packet (log scale)", col_order=cases, trials=every)
@@ -191,7 +196,7 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     gaps_beside(grid, cells[cells["gap"].notna()].rename(columns={"gap_word": "word"}), order)
     told = (f"case {case}, {ends(cells[cells['case'] == case], 'ns', CONFIGURATION[:2], 'ns')}" for case in cases)
     return finish(
-        grid, f"Cost of a packet by solution and strategy: {'; '.join(told)}.", 4,
+        grid, f"Cost of a packet by configuration and strategy: {'; '.join(told)}.", 4,
         {case: CASE_WORDS.get(case, f"{case} alive") for case in cases}, marks(hue),
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.comparisons import PUBLISHED, Batch
-from allocpool.packets.specs import SETTINGS, Solution
+from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.packets.tables import options_grid, options_table
 from allocpool.runtimes.flags import reason_of
 from allocpool.studies.batch.claims import distances
@@ -22,12 +22,12 @@ from allocpool.trial.launch import flags_of
 def case_a_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Case A as the published code has it beside the same as the article's text has it, where both were measured."""
     cells = cell_data.cells(cell_data.as_set(trials))
-    keys = ["solution", "strategy"]
+    keys = ["configuration", "strategy"]
     code, text = (cells[(cells["case"] == case) & cells["ns"].notna()] for case in ("A", "A10k"))
     both = code.merge(text, on=keys, suffixes=("", "_text"))
     rows = [
         {
-            "solution": row.solution, "strategy": row.strategy, "A, ns": stats.significant(row.ns),
+            "configuration": row.configuration, "strategy": row.strategy, "A, ns": stats.significant(row.ns),
             "A10k, ns": stats.significant(row.ns_text), "A10k over A": stats.significant(row.ns_text / row.ns),
             "published, ns": None if pd.isna(row.published_ns) else stats.significant(row.published_ns),
         }
@@ -46,16 +46,20 @@ def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
 def flags_table(profile: BatchProfile) -> pd.DataFrame:
     """The flags of the profile's JVMs from the code that makes them: flag, whose it is, why, and who is given it."""
     given: dict[str, list[str]] = {}
-    asked = [key for part in (profile, *profile.beside.values()) for key in part.solutions]
-    solutions = [solution for solution in map(Solution.parse, dict.fromkeys(asked)) if solution.language == "java"]
-    for solution in solutions:
-        settings = solution.model_dump(exclude_none=True)
+    asked = [key for part in (profile, *profile.beside.values()) for key in part.configurations]
+    configurations = [
+        configuration
+        for configuration in map(Configuration.parse, dict.fromkeys(asked))
+        if configuration.language == "java"
+    ]
+    for configuration in configurations:
+        settings = configuration.model_dump(exclude_none=True)
         spec = BatchSpec(**settings, strategy="pool", case="B", scale=profile.scale, packets=1)
         jvm = spec.needs().jvm
         flags = flags_of(jvm) if jvm else ()
         for flag in dict.fromkeys("-Xlog:..." if flag.startswith("-Xlog:") else flag for flag in flags):
-            given.setdefault(flag, []).append(solution.label)
-    everyone = [solution.label for solution in solutions]
+            given.setdefault(flag, []).append(configuration.label)
+    everyone = [configuration.label for configuration in configurations]
     rows = [
         {
             "flag": flag, "whose": reason_of(flag).whose, "why": reason_of(flag).why,
@@ -100,7 +104,7 @@ def windows(trials: pd.DataFrame) -> pd.DataFrame:
     done = cell_data.with_cost(trials)
     return (
         done.fillna({"window": "no collector", "warm_up": "by time"})
-        .groupby(["solution", "strategy", "window", "warm_up"], observed=True)
+        .groupby(["configuration", "strategy", "window", "warm_up"], observed=True)
         .size()
         .rename("trials")
         .reset_index()

@@ -1,12 +1,12 @@
 """Study 1, batch: what one packet costs when packets never stop coming.
 
-One configuration is a solution with a strategy and a case. A trial fills queue and store, warms up, then measures
+One configuration is a configuration with a strategy and a case. A trial fills queue and store, warms up, then measures
 iterations for ``seconds``; or runs an exact number of packets, which makes counts and checksums comparable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 from pydantic import Field
@@ -19,12 +19,12 @@ from allocpool.packets.batch import (
     Selection,
     Sizes,
     catalogue_of,
-    every_solution,
+    every_configuration,
     plan_block,
     rivals,
     timed,
 )
-from allocpool.packets.columns import SCHEMAS, as_now, cost_of, summarise_batch, tidy_batch
+from allocpool.packets.columns import SCHEMAS, cost_of, summarise_batch, tidy_batch
 from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.studies.batch.by_bytes import ByBytes
@@ -36,7 +36,7 @@ MESSAGES = "messages"
 
 
 class BatchProfile(Sizes, Selection):
-    """A batch campaign: every solution x strategy x case, ``blocks`` times, and a few cells beside them."""
+    """A batch campaign: every configuration x strategy x case, ``blocks`` times, and a few cells beside them."""
 
     beside: dict[str, Selection] = Field(
         default_factory=dict, description="cells that a table of their own is about: the text's case A, other settings"
@@ -57,7 +57,7 @@ def plan_batch(profile: BatchProfile, machine: Machine) -> list[Planned]:
 
 
 def questions(profile: BatchProfile, machine: Machine) -> list[Question[TrialSpec]]:
-    """Primary: allocate or pool, for each solution in each case. Then the small pool against either."""
+    """Primary: allocate or pool, for each configuration in each case. Then the small pool against either."""
     specs = timed(plan_batch(profile, machine))
     published = [spec for spec in specs if spec.layout in PUBLISHED_LAYOUTS[spec.language]]
     return [
@@ -69,8 +69,10 @@ def questions(profile: BatchProfile, machine: Machine) -> list[Question[TrialSpe
 
 
 def catalogue(profile: BatchProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per solution of the study, with what the profile runs of it and why the rest is left out."""
-    return catalogue_of(profile.profile, profile.solutions, (solution.key for solution in every_solution()), planned)
+    """One row per configuration of the study, with what the profile runs of it and why the rest is left out."""
+    return catalogue_of(
+        profile.profile, profile.configurations, (configuration.key for configuration in every_configuration()), planned
+    )
 
 
 def tidy(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
@@ -85,12 +87,6 @@ def cost(record: TrialRecord) -> float | None:
     if record.spec["mode"] == "batch":
         return cost_of(record)
     return messages.summarise_messages(record).get("ns_per_message")
-
-
-def in_todays_columns(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return stored tables of packets in today's columns; those of messages have had no others."""
-    packets = {name: table for name, table in tables.items() if name != MESSAGES}
-    return {**tables, **as_now(packets)}
 
 
 STUDY = Study(
@@ -112,6 +108,5 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost,
-    as_now=in_todays_columns,
     readable=READABLE,
 )

@@ -30,9 +30,9 @@ _JEP_522 = 26
 """The first release in which G1's barrier no longer synchronises with refinement (JEP 522)."""
 
 
-def _values(trials: pd.DataFrame, solution: str, strategy: str, column: str, case: str = "B") -> pd.Series:
+def _values(trials: pd.DataFrame, configuration: str, strategy: str, column: str, case: str = "B") -> pd.Series:
     """One figure per trial of a cell, in order of blocks."""
-    here = (trials["solution"] == solution) & (trials["strategy"] == strategy) & (trials["case"] == case)
+    here = (trials["configuration"] == configuration) & (trials["strategy"] == strategy) & (trials["case"] == case)
     done = with_cost(trials[here]).sort_values("block", kind="stable")
     return done[column].dropna().astype(float)
 
@@ -49,17 +49,19 @@ def _ordering(larger: tuple[str, pd.Series], smaller: tuple[str, pd.Series]) -> 
 def _allocating_is_cheaper(trials: pd.DataFrame) -> Evidence:
     rows = []
     for release in (each for each in _releases(trials, "g1") if each >= _LATER):
-        solution = f"heap / G1 / {release}"
-        sides = [(f"{strategy}, G1, JDK {release}", _values(trials, solution, strategy, "ns_per_packet"))
+        configuration = f"heap / G1 / {release}"
+        sides = [(f"{strategy}, G1, JDK {release}", _values(trials, configuration, strategy, "ns_per_packet"))
                  for strategy in ("pool", "alloc")]  # fmt: skip
         rows.append(_ordering(*sides))
     return of_orderings(rows)
 
 
 def _start_over_steady(trials: pd.DataFrame, release: int) -> tuple[str, pd.Series]:
-    solution = f"heap / G1 / {release}"
-    start = _values(trials, solution, "pool", "start_ns_per_packet")
-    return f"start over steady, pool, G1, JDK {release}", start / _values(trials, solution, "pool", "ns_per_packet")
+    configuration = f"heap / G1 / {release}"
+    start = _values(trials, configuration, "pool", "start_ns_per_packet")
+    return f"start over steady, pool, G1, JDK {release}", start / _values(
+        trials, configuration, "pool", "ns_per_packet"
+    )
 
 
 def _the_start_was_dear(trials: pd.DataFrame) -> Evidence:
@@ -76,11 +78,13 @@ def _the_start_was_dear(trials: pd.DataFrame) -> Evidence:
 
 
 def _plain_memory_is_cheaper(trials: pd.DataFrame) -> Evidence:
-    flat = trials[(trials["layout"] == "flat") & (trials["language"] == "java")]["solution"]
+    flat = trials[(trials["layout"] == "flat") & (trials["language"] == "java")]["configuration"]
     rows = []
-    for solution in dict.fromkeys(flat):
-        of_objects = solution.replace("flat /", "heap /", 1)
-        pools = [(f"pool, {name}", _values(trials, name, "pool", "ns_per_packet")) for name in (of_objects, solution)]
+    for configuration in dict.fromkeys(flat):
+        of_objects = configuration.replace("flat /", "heap /", 1)
+        pools = [
+            (f"pool, {name}", _values(trials, name, "pool", "ns_per_packet")) for name in (of_objects, configuration)
+        ]
         rows.append(_ordering(*pools))
         fresh = (f"alloc, {of_objects}", _values(trials, of_objects, "alloc", "ns_per_packet"))
         rows.append(_ordering(fresh, pools[1]))

@@ -99,7 +99,7 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
     below = "KiB per connection after a full collection\nblack: slope of resident memory, its interval"
     text = f"Where the bytes of a connection sit, {', '.join(styles)}: "
     text += f"{ends(slopes, 'kib', ['variant'], 'KiB per connection')}."
-    return finish(grid, text, 5, "", handles, name_rows(grid, below, order, solutions=False))
+    return finish(grid, text, 5, "", handles, name_rows(grid, below, order, configurations=False))
 
 
 _IO = {"buffered_reader": (style.VERMILION, "o"), "buffered_stream": (style.BLUE, "s")}

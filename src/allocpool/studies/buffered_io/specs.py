@@ -137,7 +137,7 @@ class EchoSpec(TrialSpec):
     def longest_seconds(self) -> float:
         return _GRACE_S + 3 * (self.seconds + self.warmup_seconds) + 4 * self.connections / 1000
 
-    def configuration(self) -> str:
+    def cell_name(self) -> str:
         return f"{self.variant.label} ({self.connections} connections)"
 
     def expected_seconds(self) -> float:

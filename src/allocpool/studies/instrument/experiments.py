@@ -15,7 +15,7 @@ from allocpool.campaign.steady import FEWEST_ITERATIONS
 from allocpool.decisions import FEWEST
 from allocpool.evidence.trials import finished, records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.specs import OPTIONS, Solution
+from allocpool.packets.specs import OPTIONS, Configuration
 from allocpool.studies.instrument.specs import SIDES
 from allocpool.studies.instrument.story import PaceFit
 
@@ -39,17 +39,17 @@ def usual(trials: pd.DataFrame) -> pd.DataFrame:
 def twins(trials: pd.DataFrame) -> pd.DataFrame:
     """A/A: each configuration that was planned twice, decided together as if the two were different things.
 
-    Columns: solution, strategy, case, ratio, low, high, n, verdict, remark. A difference here is one that does not
+    Columns: configuration, strategy, case, ratio, low, high, n, verdict, remark. A difference here is one that does not
     exist.
     """
     pairs = _beside(trials, "twin")
     sides = [(_costs(trials, second, *cell), _costs(trials, first, *cell)) for first, second, *cell in pairs]
     rows = [
-        {"solution": first, "strategy": strategy, "case": case, "ratio": told.ratio, "low": told.low,
+        {"configuration": first, "strategy": strategy, "case": case, "ratio": told.ratio, "low": told.low,
          "high": told.high, "n": told.n, "verdict": told.verdict, "remark": told.remark}
         for (first, _, strategy, case), told in zip(pairs, decisions.decide_together(sides), strict=True)
     ]  # fmt: skip
-    names = ["solution", "strategy", "case", "ratio", "low", "high", "n", "verdict", "remark"]
+    names = ["configuration", "strategy", "case", "ratio", "low", "high", "n", "verdict", "remark"]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -79,13 +79,13 @@ def _beside(trials: pd.DataFrame, word: str) -> list[tuple[str, str, str, str]]:
     field, value, _ = OPTIONS[word]
     chosen = trials[trials[field].astype(str) == str(value)]
     return [
-        (Solution.of(group.iloc[0]).without(word).label, str(label), str(strategy), str(case))
+        (Configuration.of(group.iloc[0]).without(word).label, str(label), str(strategy), str(case))
         for (label, strategy, case), group in chosen.groupby(list(cell_data.CONFIGURATION), observed=True)
     ]
 
 
-def _costs(trials: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
-    return cell_data.by_block(trials, solution, strategy, case)
+def _costs(trials: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:
+    return cell_data.by_block(trials, configuration, strategy, case)
 
 
 def causes(trials: pd.DataFrame, pace: PaceFit | None = None) -> pd.DataFrame:
@@ -150,7 +150,7 @@ def causes_sentence(table: pd.DataFrame) -> str:
 def hidden(trials: pd.DataFrame) -> pd.DataFrame:
     """The cells of which an average hides something: what it is, with the mean and the trimmed mean beside, ns.
 
-    Columns: solution, strategy, case, n, remark, mean_ns, trimmed_ns.
+    Columns: configuration, strategy, case, n, remark, mean_ns, trimmed_ns.
     """
     rows = []
     for key, group in cell_data.with_cost(trials).groupby(list(cell_data.CONFIGURATION), observed=True):
@@ -187,12 +187,12 @@ def witnesses(trials: pd.DataFrame) -> pd.DataFrame:
     by_side = {side: done[done["side"] == side] for side in SIDES}
     bridge, plain, recorded = (by_side[side] for side in SIDES)
     rows: list[tuple[str, str, str, str, int]] = []
-    for label, _ in done.groupby("solution", observed=True):
-        one, other = (side[side["solution"] == label].set_index("block") for side in (bridge, plain))
+    for label, _ in done.groupby("configuration", observed=True):
+        one, other = (side[side["configuration"] == label].set_index("block") for side in (bridge, plain))
         for what, column in (("time per packet", "ns_per_packet"), ("CPU of the measuring thread", "jvm_thread_ms")):
             compared = decisions.compare(one[column].astype(float), other[column].astype(float))
             rows.append((f"{what}, {_named(label)}", "bridge", "plain java", compared.text(), compared.decision.n))
-    same = done.groupby(["solution", "seed"], observed=True)[["counted", "checksum"]].nunique()
+    same = done.groupby(["configuration", "seed"], observed=True)[["counted", "checksum"]].nunique()
     alike = "the same" if len(same) and (same == 1).all().all() else "differ"
     rows.append(("counts and checksum", "bridge", "plain java", alike, len(done)))
     for name, side in (("bridge", bridge), ("plain java", plain)):
@@ -212,7 +212,7 @@ def witnesses(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _named(label: object) -> str:
-    """A solution of mode ``bridge`` without the word that all of them have."""
+    """A configuration of mode ``bridge`` without the word that all of them have."""
     return str(label).removesuffix(" / explicit gc")
 
 
@@ -228,7 +228,7 @@ def witnesses_sentence(trials: pd.DataFrame) -> str:
     if done.empty:
         return "No trial ran both behind the bridge and without it."
     told = []
-    for label, group in done.groupby("solution", observed=True):
+    for label, group in done.groupby("configuration", observed=True):
         sides = [group[group["side"] == side].set_index("block")["ns_per_packet"].astype(float) for side in SIDES]
         told.append(f"{_named(label)}: {decisions.compare(sides[0], sides[1]).text()}")
     called = int(done.loc[done["side"] == "bridge", "explicit_collections"].fillna(0).sum())
@@ -242,7 +242,7 @@ def iterations_asked(trials: pd.DataFrame, iterations: pd.DataFrame) -> pd.DataF
     """How many iterations a trial should have: what varies within it against what varies between trials, by what each
     costs.
 
-    Columns: solution, strategy, case, trials, iterations (a trial has, in the median), within, between (standard
+    Columns: configuration, strategy, case, trials, iterations (a trial has, in the median), within, between (standard
     deviations of the logarithm), optimum (infinite where trials are not shown to differ). Source: Kalibera and Jones,
     "Rigorous benchmarking in reasonable time", ISMM 2013: the root of the ratio of costs times the ratio of variances.
     """

@@ -44,5 +44,5 @@ class BridgeSpec(PacketsSpec):
     def longest_seconds(self) -> float:
         return 60.0 + 10 * self.expected_seconds()
 
-    def configuration(self) -> str:
-        return f"{self.solution.label}, {self.side}"
+    def cell_name(self) -> str:
+        return f"{self.configuration.label}, {self.side}"

@@ -99,7 +99,7 @@ def fast_against_slow(trials: pd.DataFrame) -> pd.DataFrame:
     the other speed has, too), and one per trace.
     """
     rows = []
-    for (solution, strategy, case), group in _told(trials).groupby(_COLUMNS, observed=True):
+    for (configuration, strategy, case), group in _told(trials).groupby(_COLUMNS, observed=True):
         ordered = group.sort_values("ns_per_packet")
         logs = np.log(ordered["ns_per_packet"].to_numpy(dtype=np.float64))
         split = decisions.split_of_speeds(logs)
@@ -109,7 +109,7 @@ def fast_against_slow(trials: pd.DataFrame) -> pd.DataFrame:
         states = {speed: set(part["compiled_state"].dropna()) for speed, part in parts.items()}
         for speed, part in parts.items():
             rows.append(
-                {"cell": f"{solution}, {strategy}, {case}", "speed": speed, "n": len(part)}
+                {"cell": f"{configuration}, {strategy}, {case}", "speed": speed, "n": len(part)}
                 | {"ns": float(part["ns_per_packet"].median()), "compiled_states": len(states[speed])}
                 | {"shared_states": len(states["fast"] & states["slow"])}
                 | {what: part[name].astype(float).median() for name, what in TRACES.items() if name in part}

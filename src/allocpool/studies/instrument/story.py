@@ -45,8 +45,15 @@ def contract_table(trials: pd.DataFrame) -> pd.DataFrame:
     for key, group in trials.groupby(outcome, observed=True):
         facts = dict(zip(outcome, key, strict=True))
         strategies = ", ".join(sorted(group["strategy"].unique()))
-        rows.append({**facts, "trials": len(group), "solutions": group["solution"].nunique(), "strategies": strategies})
-    return pd.DataFrame(rows, columns=["checksum", "trials", "solutions", "strategies", *_SAME_COUNTS])
+        rows.append(
+            {
+                **facts,
+                "trials": len(group),
+                "configurations": group["configuration"].nunique(),
+                "strategies": strategies,
+            }
+        )
+    return pd.DataFrame(rows, columns=["checksum", "trials", "configurations", "strategies", *_SAME_COUNTS])
 
 
 def contract_faults(trials: pd.DataFrame) -> list[str]:
@@ -57,34 +64,37 @@ def contract_faults(trials: pd.DataFrame) -> list[str]:
             values = group[name].value_counts()
             if len(values) > 1:
                 odd = group[group[name] != values.index[0]]
-                who = ", ".join(sorted({f"{row.solution} {row.strategy}" for row in records(odd)}))
+                who = ", ".join(sorted({f"{row.configuration} {row.strategy}" for row in records(odd)}))
                 faults.append(f"case {key[0]}: {name} differs on {who}")
     for row in records(trials[trials["allocated"] != trials["freed"] + trials["live"]]):
-        faults.append(f"{row.solution} {row.strategy}: {row.allocated} allocated, {row.freed} freed, {row.live} live")
+        faults.append(
+            f"{row.configuration} {row.strategy}: {row.allocated} allocated, {row.freed} freed, {row.live} live"
+        )
     return faults
 
 
 def contract_sentence(trials: pd.DataFrame) -> str:
     """Whether the contract held, in words."""
     if trials.empty:
-        return "**No contract trial has finished**, so nothing shows yet that the solutions do the same work."
+        return "**No contract trial has finished**, so nothing shows yet that the configurations do the same work."
     faults = contract_faults(trials)
     if faults:
         return f"**The contract is broken** ({len(faults)} faults): {'; '.join(faults)}."
     return (
         f"**The contract holds**: {stats.plural(len(trials), 'trial')} on "
-        f"{stats.plural(trials['solution'].nunique(), 'solution')} ended with the same "
+        f"{stats.plural(trials['configuration'].nunique(), 'configuration')} ended with the same "
         "checksum and the same counts, and every packet handed out was given back or is accounted for."
     )
 
 
 def harness_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cost of the test itself per solution: of the strategies that are no choice, ns/packet, with its spread."""
+    """The cost of the test itself per configuration: of the strategies that are no choice, ns/packet, with its
+    spread."""
     rows = cells[~cells["strategy"].isin(CHOICES)]
     return pd.DataFrame(
         [
             {
-                "solution": row.solution,
+                "configuration": row.configuration,
                 "case": row.case,
                 "ns per packet": stats.significant(row.ns),
                 "low": stats.significant(row.low),
@@ -112,10 +122,11 @@ def drift_sentence(trials: pd.DataFrame, limit_percent: float = 5.0) -> str:
 
 
 def steady_states(trials: pd.DataFrame) -> pd.DataFrame:
-    """How many trials of each solution and strategy were in which state by the change points of their iterations."""
+    """How many trials of each configuration and strategy were in which state by the change points of their
+    iterations."""
     done = finished(trials)
     state = done["steady_state"].astype(object).where(done["steady_state"].notna(), _TOO_FEW)
-    keys = [done["solution"], done["strategy"]]
+    keys = [done["configuration"], done["strategy"]]
     counts = pd.crosstab(keys, state).reindex(columns=[*STEADY_STATES, _TOO_FEW], fill_value=0)
     return counts.reset_index().rename_axis(columns=None)
 

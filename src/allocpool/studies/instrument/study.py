@@ -1,4 +1,5 @@
-"""Study 0, the instrument itself: do all solutions do the same work, what does the harness cost, how does noise look?
+"""Study 0, the instrument itself: do all configurations do the same work, what does the harness cost, how does noise
+look?
 
 Most of its trials are batch trials. *Contract* trials run an exact number of packets, so that equal work must end in
 equal checksums and counts. *Timed* trials repeat a few configurations in every block: ``dummy`` is the cost of the
@@ -15,9 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import BatchSpec, plan_block
-from allocpool.packets.columns import as_now
 from allocpool.packets.labels import READABLE
-from allocpool.packets.specs import Case, PacketsSpec, Solution, SolutionKey, no_such_pair
+from allocpool.packets.specs import Case, Configuration, ConfigurationKey, PacketsSpec, no_such_pair
 from allocpool.packets.strategies import CHOICES, StrategyName
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.batch.study import BatchProfile, catalogue
@@ -31,7 +31,7 @@ class Bridge(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solutions: tuple[SolutionKey, ...] = ()
+    configurations: tuple[ConfigurationKey, ...] = ()
     packets: int = Field(default=2_000_000, gt=1, le=10**10, description="the second half is measured")
     blocks: int = Field(default=1, ge=1, le=1000)
 
@@ -39,7 +39,7 @@ class Bridge(BaseModel):
 class InstrumentProfile(BatchProfile):
     """``strategies`` and ``cases`` are those of the timed trials; the contract has its own case and its packets.
 
-    ``beside`` names cells whose solutions have a ``control``: twins, and those with a cause held fixed.
+    ``beside`` names cells whose configurations have a ``control``: twins, and those with a cause held fixed.
     """
 
     strategies: tuple[StrategyName, ...] = ("dummy", "alloc")
@@ -77,12 +77,12 @@ def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Plann
             planned += _bridge(profile, block)
         if block >= profile.blocks:
             continue
-        for text in profile.solutions if block == 0 else ():
-            solution = Solution.parse(text)
+        for text in profile.configurations if block == 0 else ():
+            configuration = Configuration.parse(text)
             planned += [
-                _contract(profile, solution, name)
+                _contract(profile, configuration, name)
                 for name in CHOICES
-                if solution.offers(name) and no_such_pair(solution, name) is None
+                if configuration.offers(name) and no_such_pair(configuration, name) is None
             ]
         selections = (profile, *profile.beside.values())
         timed = {item.spec: item for cells in selections for item in plan_block(profile, cells, block)}
@@ -94,7 +94,7 @@ def _bridge(profile: InstrumentProfile, block: int) -> list[Planned]:
     return [
         Planned(
             BridgeSpec(
-                **Solution.parse(text).model_dump(exclude_none=True),
+                **Configuration.parse(text).model_dump(exclude_none=True),
                 side=side,
                 strategy="alloc",
                 scale=profile.scale,
@@ -102,14 +102,14 @@ def _bridge(profile: InstrumentProfile, block: int) -> list[Planned]:
                 block=block,
             )
         )
-        for text in profile.bridge.solutions
+        for text in profile.bridge.configurations
         for side in SIDES
     ]
 
 
-def _contract(profile: InstrumentProfile, solution: Solution, strategy: StrategyName) -> Planned:
-    settings: dict[str, Any] = {**solution.model_dump(exclude_none=True), "timeout_s": profile.timeout_s}
-    if never_frees(solution.collector):
+def _contract(profile: InstrumentProfile, configuration: Configuration, strategy: StrategyName) -> Planned:
+    settings: dict[str, Any] = {**configuration.model_dump(exclude_none=True), "timeout_s": profile.timeout_s}
+    if never_frees(configuration.collector):
         settings["heap_mb"] = profile.epsilon_heap_mb
     return Planned(
         BatchSpec(
@@ -139,6 +139,5 @@ STUDY = Study(
     tidy=tidy_instrument,
     schemas=SCHEMAS,
     catalogue=catalogue,
-    as_now=as_now,
     readable=READABLE,
 )

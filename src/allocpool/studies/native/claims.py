@@ -47,7 +47,7 @@ def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
     mine = mine[mine["layout"].isin(WITHOUT_ALLOCATION) & (mine["strategy"] == "pool")]
     rows: list[dict[str, Any]] = []
     missing = []
-    for (solution, counter), group in mine.groupby(["solution", "counter"], observed=True):
+    for (configuration, counter), group in mine.groupby(["configuration", "counter"], observed=True):
         events = {
             (str(case), str(event)): part.set_index("block")["per_packet"].astype(float)
             for (case, event), part in group.groupby(["case", "event"], observed=True)
@@ -55,11 +55,11 @@ def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
         cases = {case for case, _ in events}
         lacking = [case for case in PUBLISHED_CASES if case not in cases]
         if lacking:
-            missing.append(Missing(f"{solution}, {counter}, case {' and '.join(lacking)}", NOT_PART.word))
+            missing.append(Missing(f"{configuration}, {counter}, case {' and '.join(lacking)}", NOT_PART.word))
         least = 1 / float(group["counted_packets"].max())
         for light, heavy in (("A", "B"), ("A", "C"), ("B", "C")):
             for event in _told(events, light, heavy):
-                name = f"{solution}, {counter}, {heavy} over {light}"
+                name = f"{configuration}, {counter}, {heavy} over {light}"
                 exact_from = least if counter == "simulated" else None
                 judged = _judged(events[heavy, event], events[light, event], event in _WORK, exact_from)
                 rows.append({"configuration": name, "event": event, **judged})

@@ -49,15 +49,15 @@ def ladder_gains(table: pd.DataFrame) -> Figure:
 
 
 def option_costs(table: pd.DataFrame, with_option: str, without: str) -> Figure:
-    """Cost with and without an option in ns/packet: a row for each solution and strategy, a panel for each case.
+    """Cost with and without an option in ns/packet: a row for each configuration and strategy, a panel for each case.
 
     ``table`` comes from `allocpool.studies.native.story.options_table`; the words name the two sides in the legend.
     """
     both = table.dropna(subset=["with_ns", "without_ns"])
     if both.empty:
-        return nothing("no solution has been measured on both sides yet")
-    short, _ = short_names(list(both["solution"].unique()))
-    both = both.assign(row=both["solution"].map(short) + " / " + both["strategy"])
+        return nothing("no configuration has been measured on both sides yet")
+    short, _ = short_names(list(both["configuration"].unique()))
+    both = both.assign(row=both["configuration"].map(short) + " / " + both["strategy"])
     sides = {"without_ns": without, "with_ns": with_option}
     long = both.rename(columns=sides).melt(["row", "case"], list(sides.values()), "side", "ns")
     hue = {without: (BLUE, "D"), with_option: (ORANGE, "o")}
@@ -70,15 +70,15 @@ def option_costs(table: pd.DataFrame, with_option: str, without: str) -> Figure:
 
 
 def events_per_packet(counters: pd.DataFrame) -> Figure:
-    """Events per packet by solution (rows) and event (panels); bars of simulated counts have another colour.
+    """Events per packet by configuration (rows) and event (panels); bars of simulated counts have another colour.
 
-    ``counters`` is table ``counters`` of the native study. The case is named with the solution.
+    ``counters`` is table ``counters`` of the native study. The case is named with the configuration.
     """
     counted = counters[counters["per_packet"].notna()].astype({"per_packet": float})
     if counted.empty:
         return nothing("no event has been counted on this machine yet")
-    short, _ = short_names(list(counted["solution"].astype(str).unique()))
-    rows = counted["solution"].astype(str).map(short) + ", " + counted["case"].astype(str)
+    short, _ = short_names(list(counted["configuration"].astype(str).unique()))
+    rows = counted["configuration"].astype(str).map(short) + ", " + counted["case"].astype(str)
     counted = counted.assign(row=rows.map(lambda name: textwrap.fill(name, _ROW_LETTERS)))
     events, order = present(EVENTS, counted["event"]), list(counted["row"].unique())
     ways = present(_WAYS, counted["counter"])

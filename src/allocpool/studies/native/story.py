@@ -15,7 +15,7 @@ from allocpool.campaign import store
 from allocpool.decisions import Comparison
 from allocpool.packets import cells as cell_data
 from allocpool.packets.comparisons import UNDECIDED, decided_in_words, headline, sentence
-from allocpool.packets.specs import CASES, Solution
+from allocpool.packets.specs import CASES, Configuration
 from allocpool.packets.strategies import Language
 from allocpool.packets.tables import comparison_table
 from allocpool.studies.native.specs import EVENTS
@@ -38,25 +38,26 @@ class _Step(NamedTuple):
 
 
 def in_groups(rows: pd.DataFrame, profile: NativeProfile, *groups: str) -> pd.DataFrame:
-    """The rows (with solution and strategy) that belong to these groups of the profile; a group it lacks has none."""
+    """The rows (with configuration and strategy) that belong to these groups of the profile; a group it lacks has
+    none."""
     wanted = {
-        (Solution.parse(key).label, strategy)
+        (Configuration.parse(key).label, strategy)
         for name in groups
         if name in profile.groups
-        for key in profile.groups[name].solutions
+        for key in profile.groups[name].configurations
         for strategy in profile.groups[name].strategies
     }
-    pairs = zip(rows["solution"], rows["strategy"], strict=True)
+    pairs = zip(rows["configuration"], rows["strategy"], strict=True)
     return rows[pd.Series([pair in wanted for pair in pairs], index=rows.index, dtype=bool)]
 
 
-def with_solutions(
+def with_configurations(
     rows: pd.DataFrame, chosen: pd.DataFrame, keys: Sequence[str], strategy: str = POOLED
 ) -> pd.DataFrame:
-    """``chosen`` and, for comparison, the rows of these solutions with one strategy."""
-    labels = [Solution.parse(key).label for key in keys]
-    added = rows[rows["solution"].isin(labels) & (rows["strategy"] == strategy)]
-    return pd.concat([chosen, added]).drop_duplicates(["solution", "strategy", "case", *_trial_id(rows)])
+    """``chosen`` and, for comparison, the rows of these configurations with one strategy."""
+    labels = [Configuration.parse(key).label for key in keys]
+    added = rows[rows["configuration"].isin(labels) & (rows["strategy"] == strategy)]
+    return pd.concat([chosen, added]).drop_duplicates(["configuration", "strategy", "case", *_trial_id(rows)])
 
 
 def _trial_id(rows: pd.DataFrame) -> list[str]:
@@ -82,7 +83,7 @@ def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
     for language, case in product(LANGUAGES, CASES):
         climbed: list[pd.Series] = []
         for step, key in ladder(language).items():
-            own = cell_data.by_block(trials, Solution.parse(key).label, POOLED, case)
+            own = cell_data.by_block(trials, Configuration.parse(key).label, POOLED, case)
             if own.empty:
                 continue
             cost = stats.geometric_interval(own)
@@ -140,12 +141,12 @@ def ladder_grid(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def events_grid(counters: pd.DataFrame) -> pd.DataFrame:
-    """Events per packet: one row per solution, case and way of counting, one column per event that was counted."""
+    """Events per packet: one row per configuration, case and way of counting, one column per event that was counted."""
     counted = counters[counters["per_packet"].notna()]
     if counted.empty:
-        return pd.DataFrame(columns=["solution", "case", "counted"])
+        return pd.DataFrame(columns=["configuration", "case", "counted"])
     grid = counted.pivot_table(
-        index=["solution", "case", "counter"], columns="event", values="per_packet", aggfunc="mean", observed=True
+        index=["configuration", "case", "counter"], columns="event", values="per_packet", aggfunc="mean", observed=True
     )
     grid = grid[[event for event in EVENTS if event in grid]].map(stats.significant)
     grid.columns = [str(name).replace("_", " ") for name in grid.columns]
@@ -180,7 +181,7 @@ def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
     direction and equivalent as in `allocpool.decisions.Comparison`; beware, what an average would hide."""
     names, pairs = [], []
     for case, (what, step) in product(CASES, _ARGUMENT.items()):
-        larger, smaller = Solution.parse(step.larger).label, Solution.parse(step.smaller).label
+        larger, smaller = Configuration.parse(step.larger).label, Configuration.parse(step.smaller).label
         top = cell_data.by_block(trials, larger, step.larger_strategy, case)
         bottom = cell_data.by_block(trials, smaller, step.smaller_strategy, case)
         if len(top) and len(bottom):
@@ -199,12 +200,14 @@ def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 def best_library(trials: pd.DataFrame, case: str) -> str:
     """How the cheapest library pool stands beside our own flat layout, in words; empty when none has finished."""
-    done = cell_data.with_cost(trials[["solution", "strategy", "case", "layout", "block", "status", "ns_per_packet"]])
+    done = cell_data.with_cost(
+        trials[["configuration", "strategy", "case", "layout", "block", "status", "ns_per_packet"]]
+    )
     pools = done[(done["strategy"] == done["layout"].map(LIBRARY_LAYOUTS)) & (done["case"] == case)]
-    own = cell_data.by_block(trials, Solution.parse("java/flat/g1/25").label, POOLED, case)
+    own = cell_data.by_block(trials, Configuration.parse("java/flat/g1/25").label, POOLED, case)
     if pools.empty or own.empty:
         return ""
-    costs = {str(name): part.set_index("block")["ns_per_packet"] for name, part in pools.groupby("solution")}
+    costs = {str(name): part.set_index("block")["ns_per_packet"] for name, part in pools.groupby("configuration")}
     means = {name: stats.geometric_mean(values) for name, values in costs.items()}
     best, worst = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
     beside = f"{stats.significant(stats.geometric_mean(own))} ns of our own flat layout"
@@ -267,7 +270,7 @@ def pooling_in_cpp(trials: pd.DataFrame) -> str:
     if cell_data.with_cost(cpp).empty:
         return f"**{UNDECIDED}.** No C++ trial has finished on this machine yet."
     rows = comparison_table(trials)
-    rows = rows[(rows["n"] > 0) & rows["solution"].isin(set(cpp["solution"]))]
+    rows = rows[(rows["n"] > 0) & rows["configuration"].isin(set(cpp["configuration"]))]
     if rows.empty:
         return f"**{UNDECIDED}.** No C++ configuration was measured with both alloc and pool."
     return f"**In C++: {headline(rows).lower()}.** {sentence(decided_in_words(rows))}"

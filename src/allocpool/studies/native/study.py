@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_block, rivals, timed
-from allocpool.packets.columns import as_now, cost_of
+from allocpool.packets.columns import cost_of
 from allocpool.packets.labels import READABLE
 from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS, STEPS
-from allocpool.packets.specs import ALLOCATORS, RESOURCES, Case, Solution, SolutionKey
+from allocpool.packets.specs import ALLOCATORS, RESOURCES, Case, Configuration, ConfigurationKey
 from allocpool.packets.strategies import Language, StrategyName
 from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.native.measurement import CountersMeasurement
@@ -30,13 +30,13 @@ from allocpool.trial.spec import TrialSpec
 
 
 class CountersSelection(BaseModel):
-    """What is counted: every solution x strategy x case; by simulation once, which is exact, and by the processor in
-    every block, as any measurement."""
+    """What is counted: every configuration x strategy x case; by simulation once, which is exact, and by the processor
+    in every block, as any measurement."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    hardware: tuple[SolutionKey, ...] = ()
-    simulated: tuple[SolutionKey, ...] = ()
+    hardware: tuple[ConfigurationKey, ...] = ()
+    simulated: tuple[ConfigurationKey, ...] = ()
     strategies: tuple[StrategyName, ...] = ("pool",)
     cases: tuple[Case, ...] = ("B",)
     packets: int = Field(ge=1_000, le=10**9)
@@ -64,7 +64,7 @@ def ladder(language: Language) -> dict[str, str]:
         on = [step for step in STEPS[1 : count + 1] if language == "cpp" or step != "huge_pages"]
         pages = "/large_pages" if language == "java" and count >= STEPS.index("huge_pages") else ""
         foot = "cpp/slab/glibc" if language == "cpp" else "java/flat/g1/25"
-        rungs[STEPS[count]] = Solution.parse(f"{foot}/{'+'.join(on)}{pages}").key
+        rungs[STEPS[count]] = Configuration.parse(f"{foot}/{'+'.join(on)}{pages}").key
     if language == "java":
         return {SEPARATE: "java/native/g1/25", **rungs}
     return {SEPARATE: "cpp/flat/glibc", STEPS[0]: "cpp/flat/glibc/inline", **rungs}
@@ -87,7 +87,7 @@ def _counted(profile: NativeProfile) -> Iterator[Planned]:
     for counter, keys in counters.items():
         blocks = range(profile.blocks if counter == "hardware" else 1)
         for block, key, strategy, case in product(blocks, keys, asked.strategies, asked.cases):
-            settings = Solution.parse(key).model_dump(exclude_none=True)
+            settings = Configuration.parse(key).model_dump(exclude_none=True)
             yield Planned(
                 CountersSpec(
                     **settings, counter=counter, packets=asked.packets, strategy=strategy, case=case,
@@ -111,12 +111,12 @@ def _every_key() -> Iterator[str]:
 def questions(profile: NativeProfile, machine: Machine) -> list[Question[TrialSpec]]:
     """Primary: allocate or pool, where both are planned. Then each rung of the ladder against the one below."""
     specs = timed(plan_native(profile, machine))
-    cells = {(spec.solution.key, spec.strategy, spec.case): spec for spec in specs if spec.block == 0}
+    cells = {(spec.configuration.key, spec.strategy, spec.case): spec for spec in specs if spec.block == 0}
     languages: tuple[Language, ...] = ("cpp", "java")
     rungs: list[Question[TrialSpec]] = [
         Question(cells[upper, strategy, case], cells[lower, strategy, case], primary=False)
         for language in languages
-        for lower, upper in pairwise(Solution.parse(key).key for key in ladder(language).values())
+        for lower, upper in pairwise(Configuration.parse(key).key for key in ladder(language).values())
         for key, strategy, case in cells
         if key == upper and (lower, strategy, case) in cells
     ]
@@ -124,8 +124,8 @@ def questions(profile: NativeProfile, machine: Machine) -> list[Question[TrialSp
 
 
 def catalogue(profile: NativeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per solution of the study, with what the profile runs of it and why the rest is left out."""
-    asked = [key for group in profile.groups.values() for key in group.solutions]
+    """One row per configuration of the study, with what the profile runs of it and why the rest is left out."""
+    asked = [key for group in profile.groups.values() for key in group.configurations]
     return catalogue_of(profile.profile, asked, _every_key(), planned)
 
 
@@ -148,6 +148,5 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
-    as_now=as_now,
     readable=READABLE,
 )

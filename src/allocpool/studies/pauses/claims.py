@@ -118,8 +118,10 @@ def _about_100_ns(data: Pauses) -> Evidence:
         fit = row.fit
         judged.append((max(fit.p_above(least), fit.p_below(most)), 2 * min(fit.p_above(most), fit.p_below(least))))
         ends = [one / ABOUT_NS for one in (fit.ns_per_object, fit.low, fit.high)]
-        rows.append([f"{row.solution} {row.strategy}, ns per object", f"the published {ABOUT_NS:g}", *ends, fit.trials])
-    missing = [Missing(f"{row.solution} {row.strategy}", f"only {row.n} live sets") for row in records(fits[few])]
+        rows.append(
+            [f"{row.configuration} {row.strategy}, ns per object", f"the published {ABOUT_NS:g}", *ends, fit.trials]
+        )
+    missing = [Missing(f"{row.configuration} {row.strategy}", f"only {row.n} live sets") for row in records(fits[few])]
     lacking = [collector_named(name).label for name in data.stopping if name not in set(fits["collector"])]
     missing += [Missing(label, NOT_PART.word) for label in lacking]
     return Evidence(_with_chances(rows, judged), tuple(missing))
@@ -165,19 +167,19 @@ def _worse_with_ten_million(data: Pauses) -> Evidence:
     points = data.points
     full = points[points["collector"].isin(data.stopping) & (points["measure"] == "forced full pause")]
     rows, judged, missing = [], [], []
-    for (solution, strategy), group in full.groupby(["solution", "strategy"], observed=True):
+    for (configuration, strategy), group in full.groupby(["configuration", "strategy"], observed=True):
         fit = fit_live_set(group["live_objects"], group["cost_ns"])
         reached = group["live_objects"].max() >= _NEARLY * TEN_MILLION and group["live_objects"].min() <= ARTICLES_POOL
         if fit is not None and reached and fit.trials >= FEWEST:
             growth = fit.growth(TEN_MILLION, ARTICLES_POOL)
             ratio = growth.ratio
-            names = [f"{solution} {strategy}, ten million objects", "three million"]
+            names = [f"{configuration} {strategy}, ten million objects", "three million"]
             rows.append([*names, ratio.estimate, ratio.low, ratio.high, ratio.trials])
             judged.append((growth.p_above(A_MULTIPLE), growth.p_below(1 / effect_that_matters())))
         else:
             most = stats.significant(group["live_objects"].max() / 1e6, 2)
             why = f"fewer than {FEWEST} trials" if reached else f"not at ten million and below; most: {most} million"
-            missing.append(Missing(f"{solution} {strategy}", why))
+            missing.append(Missing(f"{configuration} {strategy}", why))
     if full.empty or full["live_objects"].max() < _NEARLY * TEN_MILLION:
         most = "none" if full.empty else f"{stats.significant(full['live_objects'].max() / 1e6, 2)} million"
         why = f"not kept alive in this campaign; most under a full collection: {most}"
@@ -241,15 +243,18 @@ def _ordered(expected: Expected, heap: pd.DataFrame, cells: Mapping[Cell, pd.Dat
 def rare_and_long(heap: pd.DataFrame) -> list[Expected]:
     """Collections per second, and mean and longest pause, allocating beside the full pool."""
     either = heap[heap["strategy"].isin(["alloc", "pool"])]
-    pairs = [(str(solution), str(case)) for (solution, case), _ in either.groupby(["solution", "case"], observed=True)]
+    pairs = [
+        (str(configuration), str(case))
+        for (configuration, case), _ in either.groupby(["configuration", "case"], observed=True)
+    ]
     return [
         Expected(
             measure,
-            (Cell(solution, more, case), Cell(solution, less, case)),
-            (f"{solution} {more} {case}, {words}", less),
+            (Cell(configuration, more, case), Cell(configuration, less, case)),
+            (f"{configuration} {more} {case}, {words}", less),
         )
         for measure, (words, more, less) in RARE_AND_LONG.items()
-        for solution, case in pairs
+        for configuration, case in pairs
     ]
 
 
@@ -291,8 +296,8 @@ def overloaded(heap: pd.DataFrame) -> list[tuple[Cell, float]]:
     """The cells that allocate in case C, with the published share of time in pauses, percent."""
     measured = heap[(heap["strategy"] == "alloc") & (heap["case"] == "C") & heap["family"].isin(OVERLOAD_PERCENT)]
     return [
-        (Cell(str(solution), "alloc", "C"), OVERLOAD_PERCENT[str(family)])
-        for (solution, family), _ in measured.groupby(["solution", "family"], observed=True)
+        (Cell(str(configuration), "alloc", "C"), OVERLOAD_PERCENT[str(family)])
+        for (configuration, family), _ in measured.groupby(["configuration", "family"], observed=True)
     ]
 
 
@@ -314,7 +319,7 @@ def _overloads(data: Pauses) -> Evidence:
     for cell, published in overloaded(heap):
         share = share_of_time(cells[cell])
         compared = decisions.compare_with(share, published, ABOUT_FACTOR)
-        expected.append(Equality(cell.solution, told_percent(published), compared))
+        expected.append(Equality(cell.configuration, told_percent(published), compared))
         percent.append(stats.geometric_mean(share))
     found = of_orderings(expected, [Missing(name, NOT_PART.word) for name in OVERLOAD_PERCENT if name not in there])
     return Evidence(found.rows.assign(percent_of_time=pd.Series(percent, dtype=float)), found.missing)
@@ -348,11 +353,11 @@ def _leaves_more(data: Pauses) -> Evidence:
     measured = measured[(measured["layout"] == "native") & (measured["strategy"] == "pool")]
     measured = measured[(measured["family"] == "CMS") & measured["case"].isin(["B", "C"])]
     expected = []
-    for (solution, case), group in measured.groupby(["solution", "case"], observed=True):
+    for (configuration, case), group in measured.groupby(["configuration", "case"], observed=True):
         left = group.set_index("block")["left_mb"].astype(float) / group.set_index("block")["scale"].astype(float)
         compared = decisions.compare_with(left.clip(lower=_LEAST_LEFT_MB), LEFT_MB, ABOUT_FACTOR)
         why = "fewer than two young collections in the measured window: longer trials are needed"
-        expected.append(Equality(f"{solution} pool {case}, MB", f"the published {LEFT_MB:g}", compared, why))
+        expected.append(Equality(f"{configuration} pool {case}, MB", f"the published {LEFT_MB:g}", compared, why))
     return of_orderings(expected, [Missing("CMS", NOT_PART.word)] if measured.empty else [])
 
 
@@ -373,11 +378,11 @@ def case_a_is_worst(heap: pd.DataFrame) -> list[Expected]:
     return [
         Expected(
             measure,
-            (Cell(str(solution), "pool", "A"), Cell(str(solution), "pool", other)),
-            (f"{solution} pool A, {words}", other),
+            (Cell(str(configuration), "pool", "A"), Cell(str(configuration), "pool", other)),
+            (f"{configuration} pool A, {words}", other),
         )
         for measure, words in WORST_IN_A.items()
-        for solution, _ in pooled.groupby("solution", observed=True)
+        for configuration, _ in pooled.groupby("configuration", observed=True)
         for other in ("B", "C")
     ]
 

@@ -1,4 +1,5 @@
-"""The article's table of collections, for every solution: pauses, collections per second, share of time, live objects.
+"""The article's table of collections, for every configuration: pauses, collections per second, share of time, live
+objects.
 
 Published as "GC time per live object" is the mean pause over the objects alive, whatever the pause collected.
 """
@@ -9,7 +10,7 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.evidence import reference
-from allocpool.packets.cells import CONFIGURATION, CONTROLS, ORDERED_BY, solution_order, with_cost
+from allocpool.packets.cells import CONFIGURATION, CONTROLS, ORDERED_BY, configuration_order, with_cost
 from allocpool.packets.published import family
 from allocpool.packets.strategies import CHOICES
 
@@ -44,7 +45,7 @@ def per_trial(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
 
 
 def gc_table(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
-    """One row per solution, strategy and case but controls: the means of the published measures over trials (of
+    """One row per configuration, strategy and case but controls: the means of the published measures over trials (of
     ``max_pause_ms`` the largest), each with ``<measure>_low`` and ``_high`` (range of the trials), ``n``, and
     ``published_<measure>`` where the article gives the collector."""
     measured = per_trial(trials, collections)
@@ -71,13 +72,13 @@ def gc_table(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame(rows)
     if table.empty:
         return table
-    order = {name: number for number, name in enumerate(solution_order(table))}
-    ranked = table.assign(rank=table["solution"].map(order)).sort_values(["rank", "case", "strategy"])
+    order = {name: number for number, name in enumerate(configuration_order(table))}
+    ranked = table.assign(rank=table["configuration"].map(order)).sort_values(["rank", "case", "strategy"])
     return ranked.drop(columns="rank").reset_index(drop=True)
 
 
 def for_reader(table: pd.DataFrame, layout: str = "heap") -> pd.DataFrame:
-    """The table in words, one row per solution, case and strategy, the published figure in brackets."""
+    """The table in words, one row per configuration, case and strategy, the published figure in brackets."""
     titles = {
         "max_pause_ms": "max pause, ms", "mean_pause_ms": "mean pause, ms", "gc_per_second": "collections per s",
         "gc_fraction_percent": "in pauses, %", "live_objects_millions": "live objects, million",
@@ -85,11 +86,11 @@ def for_reader(table: pd.DataFrame, layout: str = "heap") -> pd.DataFrame:
     }  # fmt: skip
     rows = []
     for item in table[table["layout"] == layout].to_dict("records") if len(table) else []:
-        row = {name: item[name] for name in ("solution", "case", "strategy", "n")}
+        row = {name: item[name] for name in ("configuration", "case", "strategy", "n")}
         for name, title in titles.items():
             row[title] = _with_published(item[name], item[f"published_{name}"])
         rows.append(row)
-    return pd.DataFrame(rows, columns=["solution", "case", "strategy", "n", *titles.values()])
+    return pd.DataFrame(rows, columns=["configuration", "case", "strategy", "n", *titles.values()])
 
 
 def _with_published(value: float, published: float) -> str:

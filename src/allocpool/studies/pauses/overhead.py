@@ -33,15 +33,16 @@ from allocpool.packets.strategies import CHOICES
 SAME_PROGRAM = ("layout", "runtime", "strategy", "case", "scale")
 """Collectors are compared where the program is the same; another runtime compiles another program."""
 COLUMNS = [
-    "solution", "layout", "runtime", "collector", "strategy", "case", "scale", "clock", "lbo", "low", "high", "method",
-    "n", "total_ns", "base_ns", "base_solution", "collectors", "above_base_ns", "total", "base",
+    "configuration", "layout", "runtime", "collector", "strategy", "case", "scale", "clock", "lbo", "low", "high",
+    "method",
+    "n", "total_ns", "base_ns", "base_configuration", "collectors", "above_base_ns", "total", "base",
 ]  # fmt: skip
 INTERVALS = (
     "Intervals: 95% over trials (Student), which hold whenever one looks, with the noise and the choice of the base in "
     "them; savings are decided together."
 )
 SAVES, COSTS, NO_MATTER, OPEN = "saves", "costs more", "no difference that matters", "open"
-_OF_SAVED = ["solution", "layout", "runtime", "collector", "case", "scale"]
+_OF_SAVED = ["configuration", "layout", "runtime", "collector", "case", "scale"]
 
 
 @dataclass(frozen=True)
@@ -139,31 +140,33 @@ def per_packet_costs(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
 
 
 def lower_bound_overhead(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
-    """Lower-bound overhead of each solution, strategy and case, by clock; 1 is no overhead shown.
+    """Lower-bound overhead of each configuration, strategy and case, by clock; 1 is no overhead shown.
 
     Columns: the configuration, ``lbo`` with ``low``, ``high``, ``method`` and ``n`` over trials, ``total_ns``
-    (geometric mean), ``base_ns`` (the least remainder, cross-validated; by all trials it is that of ``base_solution``),
-    ``collectors`` (how many took part: with one, the bound is its own), ``above_base_ns``: collection cost per packet,
-    at least, and ``total`` and ``base`` as `Least`. The interval holds the noise of the base and of its choice. A
-    solution with fewer than `FEWEST` trials is no base where others have so many.
+    (geometric mean), ``base_ns`` (the least remainder, cross-validated; by all trials it is that of
+    ``base_configuration``), ``collectors`` (how many took part: with one, the bound is its own), ``above_base_ns``:
+    collection cost per packet, at least, and ``total`` and ``base`` as `Least`. The interval holds the noise of the
+    base and of its choice. A configuration with fewer than `FEWEST` trials is no base where others have so many.
     """
-    names = [*SAME_PROGRAM, "collector", "solution", "block", "clock", "total_ns", "remainder_ns"]
+    names = [*SAME_PROGRAM, "collector", "configuration", "block", "clock", "total_ns", "remainder_ns"]
     costs = per_packet_costs(trials, cpu)[names]  # a table of trials has some hundred more, which cost time to carry
     rows = []
     for _, group in costs.groupby([*SAME_PROGRAM, "clock"], observed=True):
-        parts = {str(name): part.set_index("block").sort_index() for name, part in group.groupby("solution")}
+        parts = {str(name): part.set_index("block").sort_index() for name, part in group.groupby("configuration")}
         enough = min(FEWEST, max(map(len, parts.values())))
         remainders = {name: part["remainder_ns"] for name, part in parts.items() if len(part) >= enough}
-        base_solution, base_ns = least_remainder(remainders)
+        base_configuration, base_ns = least_remainder(remainders)
         base = Least(base_ns, tuple(_log_mean(remainder) for remainder in remainders.values()))
-        for solution, part in parts.items():
+        for configuration, part in parts.items():
             total = Least(stats.geometric_mean(part["total_ns"]), (_log_mean(part["total_ns"]),))
             lbo, low, high = _overhead(total, base)
             rows.append({
-                **{name: part[name].iloc[0] for name in (*SAME_PROGRAM, "collector", "clock")}, "solution": solution,
+                **{name: part[name].iloc[0] for name in (*SAME_PROGRAM, "collector", "clock")},
+                "configuration": configuration,
                 "total": total, "base": base,
                 "lbo": lbo, "low": low, "high": high, "method": "one trial" if total.n == 1 else "Student",
-                "n": len(part), "total_ns": total.estimate_ns, "base_ns": base_ns, "base_solution": base_solution,
+                "n": len(part), "total_ns": total.estimate_ns, "base_ns": base_ns,
+                "base_configuration": base_configuration,
                 "collectors": len(parts), "above_base_ns": _above(total, base),
             })  # fmt: skip
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -194,7 +197,7 @@ def _overhead(total: Least, base: Least) -> tuple[float, float, float]:
 
 def least_remainder(remainders: Mapping[str, pd.Series]) -> tuple[str, float]:
     """Whose remainder is the least by all trials, and the least in ns per packet (geometric mean), cross-validated: in
-    each block that of the solution which is least in all others. With one block, the one chooses and tells."""
+    each block that of the configuration which is least in all others. With one block, the one chooses and tells."""
     logs = pd.DataFrame({name: series.map(math.log).groupby(level=0).mean() for name, series in remainders.items()})
     values, least = logs.to_numpy(), str(logs.mean().idxmin())
     chosen = []
@@ -207,9 +210,9 @@ def least_remainder(remainders: Mapping[str, pd.Series]) -> tuple[str, float]:
 
 
 def saved_by_pooling(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFrame:
-    """How much collection cost pooling saves at least-bound: one row per solution and case with both strategies.
+    """How much collection cost pooling saves at least-bound: one row per configuration and case with both strategies.
 
-    Columns: solution, layout, runtime, collector, case, ``alloc_lbo``, ``pool_lbo``, ``alloc_ns``, ``pool_ns``
+    Columns: configuration, layout, runtime, collector, case, ``alloc_lbo``, ``pool_lbo``, ``alloc_ns``, ``pool_ns``
     (collection cost per packet above the strategy's own base), ``saved_ns``, negative where pooling costs more, with
     ``low``, ``high`` and ``n``, ``verdict`` and ``text`` (of `Saving`); all are decided together. What matters is a
     tenth of what a packet costs with the cheaper strategy. Where one collector ran alone, its bound says nothing: such
@@ -273,4 +276,4 @@ def sentence(overheads: pd.DataFrame) -> str:
 
 def _times(row: pd.Series) -> str:
     spread = "one trial" if row["method"] == "one trial" else f"{_number(row['low'])} to {_number(row['high'])}"
-    return f"{_number(row['lbo'])} ({spread}; {row['solution']}, case {row['case']})"
+    return f"{_number(row['lbo'])} ({spread}; {row['configuration']}, case {row['case']})"

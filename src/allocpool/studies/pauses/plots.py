@@ -15,14 +15,14 @@ from allocpool.evidence import style
 from allocpool.evidence.style import by_panel, colour_of, finish, log_axes, mark, marks, nothing, panels, rule
 from allocpool.evidence.trials import records
 from allocpool.packets import style as packets
-from allocpool.packets.cells import CONTROLS, ORDERED_BY, present, solution_order, with_cost
+from allocpool.packets.cells import CONTROLS, ORDERED_BY, configuration_order, present, with_cost
 from allocpool.packets.specs import CASES, OPTION_FIELDS
 from allocpool.packets.strategies import CHOICES, STRATEGIES
 from allocpool.packets.style import CASE_WORDS, ends, short_names, strategy_looks, two_lines
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 
-_FACTS = ["trial_id", "solution", *ORDERED_BY, *OPTION_FIELDS, "strategy", "case", "block"]
+_FACTS = ["trial_id", "configuration", *ORDERED_BY, *OPTION_FIELDS, "strategy", "case", "block"]
 _NO_PAUSE = "no pause was measured"
 _LEAST_PAUSE_MS = 1e-3
 _CHOSEN = ["alloc", "pool"]
@@ -53,57 +53,62 @@ def _batch(trials: pd.DataFrame, case: str | None = None, strategies: Collection
 
 
 def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, case: str) -> Figure:
-    """Pauses over the measured window of the first block's trials, a row per solution, a stroke per pause: its place is
-    when it began, its height how long it lasted (log scale); every row has the same axes."""
+    """Pauses over the measured window of the first block's trials, a row per configuration, a stroke per pause: its
+    place is when it began, its height how long it lasted (log scale); every row has the same axes."""
     done = _batch(trials, case, [strategy])
     done = done[done["block"] == done["block"].min()]
     joined = pauses.merge(done[_FACTS], on="trial_id").astype({"duration_ms": float, "start_s": float})
     if joined.empty:
         return nothing(_NO_PAUSE)
-    order = solution_order(done)
+    order = configuration_order(done)
     short, shared = short_names(order)
     lengths = joined["duration_ms"].clip(lower=_LEAST_PAUSE_MS)
-    colours = done.drop_duplicates("solution").set_index("solution")["collector"].map(colour_of)
-    grid = sns.FacetGrid(joined, row="solution", row_order=order, height=1.2, aspect=style.WIDTH / 1.2)
+    colours = done.drop_duplicates("configuration").set_index("configuration")["collector"].map(colour_of)
+    grid = sns.FacetGrid(joined, row="configuration", row_order=order, height=1.2, aspect=style.WIDTH / 1.2)
     grid.figure.set_figheight(0.9 + 0.62 * len(order))  # rows this low are more than seaborn's own layout can do
-    for solution, axis in grid.axes_dict.items():
-        mine = joined[joined["solution"] == solution]
-        axis.vlines(mine["start_s"], lengths.min() / 2, mine["duration_ms"], linewidth=1.2, color=colours[solution])
-        axis.set_ylabel(two_lines(short[solution]), rotation=0, ha="right", va="center")
+    for configuration, axis in grid.axes_dict.items():
+        mine = joined[joined["configuration"] == configuration]
+        axis.vlines(
+            mine["start_s"], lengths.min() / 2, mine["duration_ms"], linewidth=1.2, color=colours[configuration]
+        )
+        axis.set_ylabel(two_lines(short[configuration]), rotation=0, ha="right", va="center")
     log_axes(grid, "y", lengths, 2, most=2)
     grid.set(xlim=(0, float(done["seconds"].max())), title="")
     grid.figure.suptitle(f"length of each pause, ms (log scale): {strategy}, case {case}")
-    words = f"Pauses over time, {strategy}, case {case}, ms: {ends(joined, 'duration_ms', ['solution'], 'ms')}."
+    words = f"Pauses over time, {strategy}, case {case}, ms: {ends(joined, 'duration_ms', ['configuration'], 'ms')}."
     below = "seconds of the measured window"
     return finish(grid, f"{words} {len(joined)} pauses.", title="", x=f"{below}\n{shared}" if shared else below)
 
 
 def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Share of pauses at least as long as a length, log-log, one line per solution; panels by case and strategy."""
+    """Share of pauses at least as long as a length, log-log, one line per configuration; panels by case and
+    strategy."""
     joined = pauses.merge(_batch(trials, strategies=_CHOSEN)[_FACTS], on="trial_id").astype({"duration_ms": float})
     joined = joined[joined["duration_ms"] > 0]
     if joined.empty:
         return nothing(_NO_PAUSE)
     joined["panel"] = joined["case"].map(CASE_WORDS) + ", " + joined["strategy"]
     shown = present((f"{CASE_WORDS[case]}, {one}" for case in CASES for one in STRATEGIES), joined["panel"])
-    order = solution_order(joined)
+    order = configuration_order(joined)
     short, _ = short_names(order)
-    facts = joined.drop_duplicates("solution").set_index("solution").loc[order]
+    facts = joined.drop_duplicates("configuration").set_index("configuration").loc[order]
     colours = facts["collector"].map(colour_of).to_dict()
     strokes = facts["runtime"].astype(int).map(lambda feature: _RUNTIME_LINE.get(feature, _OTHER_LINE)).to_dict()
     grid = sns.displot(
-        joined, kind="ecdf", x="duration_ms", complementary=True, hue="solution", hue_order=order, palette=colours,
+        joined, kind="ecdf", x="duration_ms", complementary=True, hue="configuration", hue_order=order, palette=colours,
         legend=False, **panels("panel", shown, 2.3),
     )  # fmt: skip
     for _, axis, mine in by_panel(grid, joined):
-        for line, name in zip(axis.lines, reversed(present(order, mine["solution"])), strict=True):
+        for line, name in zip(axis.lines, reversed(present(order, mine["configuration"])), strict=True):
             line.set_linestyle(strokes[name])
     log_axes(grid, "x", joined["duration_ms"].clip(lower=_LEAST_PAUSE_MS))
-    log_axes(grid, "y", [0.5 / joined.groupby(["panel", "solution"], observed=True).size().max(), 1])
+    log_axes(grid, "y", [0.5 / joined.groupby(["panel", "configuration"], observed=True).size().max(), 1])
     grid.set_axis_labels("length of a pause, ms (log)", "share at least as long")
     handles = [mark(short[name], colours[name], line=strokes[name]) for name in order]
-    tails = joined.groupby(["solution", "strategy", "case"], observed=True)["duration_ms"].quantile(0.99).reset_index()
-    words = ends(tails, "duration_ms", ["solution", "strategy", "case"], "ms")
+    tails = (
+        joined.groupby(["configuration", "strategy", "case"], observed=True)["duration_ms"].quantile(0.99).reset_index()
+    )
+    words = ends(tails, "duration_ms", ["configuration", "strategy", "case"], "ms")
     return finish(grid, f"How long pauses last. The ninety-ninth percentile goes {words}.", 2, handles=handles)
 
 
@@ -114,22 +119,22 @@ _OTHER_LINE = (0, (4, 1))
 def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
     """Minimum mutator utilisation over the window's length; solid: pauses alone, dashed: all that stops the consumer.
 
-    The mean over trials, with the range of the trials shaded; panels by solution.
+    The mean over trials, with the range of the trials shaded; panels by configuration.
     """
     joined = utilisation.merge(_batch(trials, case, _CHOSEN)[_FACTS], on="trial_id")
     if joined.empty:
         return nothing("no utilisation was measured")
     joined["counted"] = joined["counted"].where(joined["counted"] == "pauses", _ALL_STOPS)
-    order = solution_order(joined)
+    order = configuration_order(joined)
     grid = sns.relplot(
         joined, kind="line", x="window_ms", y="utilisation", **packets.BY_COLOUR,
         hue_order=present(STRATEGIES, joined["strategy"]), style="counted", style_order=["pauses", _ALL_STOPS],
-        estimator="mean", errorbar=style.STATED["errorbar"], **panels("solution", order, 2.4, 3),
+        estimator="mean", errorbar=style.STATED["errorbar"], **panels("configuration", order, 2.4, 3),
     )  # fmt: skip
     log_axes(grid, "x", joined["window_ms"], 1.0)
     grid.set(ylim=(-0.02, 1.02))
     shortest = joined[joined["window_ms"] == joined["window_ms"].min()]
-    words = ends(shortest, "utilisation", ["solution", "strategy"], "of a window", "mean")
+    words = ends(shortest, "utilisation", ["configuration", "strategy"], "of a window", "mean")
     length = f"{stats.significant(float(joined['window_ms'].min()), 2)} ms"
     text = f"Least share left to the program in case {case}: of the shortest windows, {length}, {words}."
     return finish(grid, text, 4, packets.panel_names(order), x="length of the window, ms (log scale)",
@@ -140,7 +145,7 @@ _ALL_STOPS = "pauses, safepoints, stalls"
 
 
 def overhead_by_strategy(overheads: pd.DataFrame) -> Figure:
-    """Lower-bound overhead per solution (rows) and strategy (marker) of heap buffers; panels by clock and case."""
+    """Lower-bound overhead per configuration (rows) and strategy (marker) of heap buffers; panels by clock and case."""
     rows = overheads[(overheads["layout"] == "heap") & overheads["strategy"].isin(CHOICES)]
     rows = rows[~rows["collector"].isin(CONTROLS)]
     if rows.empty:
@@ -148,31 +153,31 @@ def overhead_by_strategy(overheads: pd.DataFrame) -> Figure:
     rows = rows.assign(panel=rows["clock"] + ", case " + rows["case"].astype(str), language="java")
     cases, hue = present(CASES, rows["case"]), strategy_looks(rows)
     grid = packets.points(
-        rows, "lbo", solution_order(rows), hue, "least total cost over that of the program alone (log scale)",
+        rows, "lbo", configuration_order(rows), hue, "least total cost over that of the program alone (log scale)",
         col="panel", col_order=[f"{clock}, case {case}" for clock in ("wall", "CPU") for case in cases],
         columns=len(cases),
     )  # fmt: skip
     log_axes(grid, "x", [1, 1.5, rows["high"].max()], 1.1)
     rule(grid, x=1, linestyle="-")
-    words = ends(rows, "lbo", ["solution", "strategy", "panel"], "times")
+    words = ends(rows, "lbo", ["configuration", "strategy", "panel"], "times")
     text = f"Lower bound of the total cost over the cost of the program alone: {words}."
     return finish(grid, text, 3, handles=marks(hue))
 
 
 def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
-    """CPU per packet by thread group, one bar per solution and strategy; means over trials."""
+    """CPU per packet by thread group, one bar per configuration and strategy; means over trials."""
     joined = cpu.merge(_batch(trials, case, CHOICES)[[*_FACTS, "packets"]], on="trial_id")
     if joined.empty:
         return nothing("no CPU time was measured")
     joined = joined.assign(ns=(joined["cpu_ns"] / joined["packets"]).astype(float))
-    order, strategies = solution_order(joined), present(STRATEGIES, joined["strategy"])
-    means = joined.groupby(["solution", "strategy", "thread_group"], observed=True)["ns"].mean().reset_index()
+    order, strategies = configuration_order(joined), present(STRATEGIES, joined["strategy"])
+    means = joined.groupby(["configuration", "strategy", "thread_group"], observed=True)["ns"].mean().reset_index()
     styles = {_THREADS[group]: THREADS_STYLE[group]
               for group in present(GROUPS, means.loc[means["ns"] > 0, "thread_group"])}  # fmt: skip
     means["thread"] = means["thread_group"].map(_THREADS)
-    grid, handles = style.stack(means, "ns", "solution", order, "thread", styles, "strategy", strategies)
+    grid, handles = style.stack(means, "ns", "configuration", order, "thread", styles, "strategy", strategies)
     below = packets.name_rows(grid, f"CPU, ns per packet, case {case}", order)
-    words = ends(means[means["thread"] == "collector"], "ns", ["solution", "strategy"], "ns per packet")
+    words = ends(means[means["thread"] == "collector"], "ns", ["configuration", "strategy"], "ns per packet")
     text = f"CPU time by group of threads in case {case}; the collector's goes {words}."
     return finish(grid, text, 5, handles=handles, x=below)
 
@@ -205,9 +210,9 @@ def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
 def lost_by_cause(attribution: pd.DataFrame, losses: pd.DataFrame) -> Figure:
     """Share of the packets lost by what stood beside, one bar per real-time trial of the first block that lost any."""
     named = losses[losses["block"] == losses["block"].min()].copy()
-    short, _ = short_names(list(named["solution"].unique()))
+    short, _ = short_names(list(named["configuration"].unique()))
     named["name"] = [
-        f"{short[row.solution]} {row.strategy} {row.case} / queue {row.input_queue_ms:g} ms"
+        f"{short[row.configuration]} {row.strategy} {row.case} / queue {row.input_queue_ms:g} ms"
         + (f", {row.disturbance.replace('_', ' ')}" if pd.notna(row.disturbance) else f", heap {row.heap_mb} MB")
         for row in records(named)
     ]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from allocpool.decisions import FEWEST
 from allocpool.evidence.trials import records
-from allocpool.packets.cells import ORDERED_BY, solution_order, with_cost
+from allocpool.packets.cells import ORDERED_BY, configuration_order, with_cost
 from allocpool.studies.pauses.live_set import fit_live_set
 
 MEASURES = {
@@ -19,7 +19,7 @@ INTERVALS = (
     "In brackets: 95% interval (Student) over n trials, live sets of several sizes; a slope below nothing falls. "
     "Bends: the trials do not lie on a line, as one in twenty seems to by chance."
 )
-FACTS = ["solution", *ORDERED_BY]
+FACTS = ["configuration", *ORDERED_BY]
 
 
 def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
@@ -49,16 +49,19 @@ def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -
 
 
 def fits(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per solution, strategy and measure: ``ns_per_object``, ``low``, ``high``, ``base_ms``, ``n``,
+    """One row per configuration, strategy and measure: ``ns_per_object``, ``low``, ``high``, ``base_ms``, ``n``,
     ``worst_factor``, ``text``, and the `Fit` itself as ``fit``."""
     fitted = []
-    for (solution, strategy, measure), group in rows.groupby(["solution", "strategy", "measure"], observed=True):
+    for (configuration, strategy, measure), group in rows.groupby(
+        ["configuration", "strategy", "measure"], observed=True
+    ):
         fit = fit_live_set(group["live_objects"], group["cost_ns"])
         if fit is None:
             continue
         first = group.iloc[0]
         fitted.append({
-            **{name: first[name] for name in FACTS}, "solution": solution, "strategy": strategy, "measure": measure,
+            **{name: first[name] for name in FACTS}, "configuration": configuration, "strategy": strategy,
+            "measure": measure,
             "ns_per_object": fit.ns_per_object, "low": fit.low, "high": fit.high, "base_ms": fit.base_ns / 1e6,
             "n": fit.trials, "worst_factor": fit.worst_factor, "text": fit.text(), "fit": fit,
         })  # fmt: skip
@@ -67,13 +70,13 @@ def fits(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def for_reader(fitted: pd.DataFrame) -> pd.DataFrame:
-    """The fits as a grid: one row per solution and strategy, one column per measure."""
+    """The fits as a grid: one row per configuration and strategy, one column per measure."""
     if fitted.empty:
-        return pd.DataFrame(columns=["solution", "strategy", *MEASURES])
-    grid = fitted.pivot(index=["solution", "strategy"], columns="measure", values="text")
-    order = {name: number for number, name in enumerate(solution_order(fitted))}
+        return pd.DataFrame(columns=["configuration", "strategy", *MEASURES])
+    grid = fitted.pivot(index=["configuration", "strategy"], columns="measure", values="text")
+    order = {name: number for number, name in enumerate(configuration_order(fitted))}
     grid = grid.reindex(columns=[name for name in MEASURES if name in grid]).reset_index()
-    return grid.sort_values("solution", key=lambda column: column.map(order), ignore_index=True, kind="stable")
+    return grid.sort_values("configuration", key=lambda column: column.map(order), ignore_index=True, kind="stable")
 
 
 def sentence(fitted: pd.DataFrame) -> str:
@@ -81,5 +84,5 @@ def sentence(fitted: pd.DataFrame) -> str:
     forced = fitted[(fitted["measure"] == "forced full pause") & (fitted["n"] >= FEWEST)]
     if forced.empty:
         return f"No collector's full pause was measured at {FEWEST} live sets or more."
-    lines = [f"{row.solution} with {row.strategy} {row.text}" for row in records(forced)]
+    lines = [f"{row.configuration} with {row.strategy} {row.text}" for row in records(forced)]
     return f"What a live object costs in a forced full collection, ns by fit: {'; '.join(lines)}."

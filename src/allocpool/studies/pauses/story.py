@@ -7,7 +7,7 @@ import pandas as pd
 from allocpool import decisions, stats
 from allocpool.campaign import store
 from allocpool.evidence.trials import records
-from allocpool.packets.cells import CONFIGURATION, CONTROLS, ORDERED_BY, solution_order, with_cost
+from allocpool.packets.cells import CONFIGURATION, CONTROLS, ORDERED_BY, configuration_order, with_cost
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.gc_table import per_trial
 from allocpool.studies.pauses.overhead import (
@@ -40,17 +40,18 @@ _STOPS = {
 
 
 def what_stopped(trials: pd.DataFrame, collections: pd.DataFrame, case: str) -> pd.DataFrame:
-    """Milliseconds per second in which the program stood, by kind and by solution and strategy; means over trials."""
+    """Milliseconds per second in which the program stood, by kind and by configuration and strategy; means over
+    trials."""
     done = with_cost(trials)
     done = done[(done["mode"] == "batch") & (done["case"] == case) & (done["layout"] == "heap")]
     done = done[done["strategy"].isin(["alloc", "pool"]) & ~done["collector"].isin(CONTROLS)]
     joined = done.merge(collections, on="trial_id")
     rows = []
-    for solution in solution_order(joined) if len(joined) else []:
-        for strategy, group in joined[joined["solution"] == solution].groupby("strategy", observed=True):
+    for configuration in configuration_order(joined) if len(joined) else []:
+        for strategy, group in joined[joined["configuration"] == configuration].groupby("strategy", observed=True):
             shares = {name: float((group[column] / group["window_s"]).mean()) for name, column in _STOPS.items()}
-            rows.append({"solution": solution, "strategy": strategy, "n": len(group), **shares})
-    return pd.DataFrame(rows, columns=["solution", "strategy", "n", *_STOPS])
+            rows.append({"configuration": configuration, "strategy": strategy, "n": len(group), **shares})
+    return pd.DataFrame(rows, columns=["configuration", "strategy", "n", *_STOPS])
 
 
 def stopped_grid(stopped: pd.DataFrame) -> pd.DataFrame:
@@ -66,7 +67,7 @@ def flattered(stopped: pd.DataFrame) -> str:
     row = stopped.to_dict("records")[int(hidden.to_numpy().argmax())]
     pauses, safepoints, stalls = (stats.significant(row[name]) for name in ("pauses", "safepoints", "stalls"))
     return (
-        f"Pauses hide most on {row['solution']} with {row['strategy']}: {pauses} ms in pauses, "
+        f"Pauses hide most on {row['configuration']} with {row['strategy']}: {pauses} ms in pauses, "
         f"{safepoints} at safepoints, {stalls} in stalls of the consumer, per second. "
         "Shenandoah slows threads down in place of stalling them, and its log does not say for how long."
     )
@@ -78,14 +79,14 @@ def busiest_case(trials: pd.DataFrame) -> str:
 
 
 def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
-    """Longest pause of alloc over that of pool, per solution and case; all are decided together.
+    """Longest pause of alloc over that of pool, per configuration and case; all are decided together.
 
-    Columns: solution, case, direction, equivalent, remark (what an average would hide), text.
+    Columns: configuration, case, direction, equivalent, remark (what an average would hide), text.
     """
     rows = per_trial(trials, collections)
     rows = rows[(rows["max_pause_ms"] > 0) & ~rows["collector"].isin(CONTROLS)]
     names, pairs = [], []
-    for key, group in rows.groupby(["solution", "case"], observed=True):
+    for key, group in rows.groupby(["configuration", "case"], observed=True):
         sides = {name: part.set_index("block")["max_pause_ms"] for name, part in group.groupby("strategy")}
         if {"alloc", "pool"} <= set(sides):
             names.append(key)
@@ -94,29 +95,29 @@ def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFr
         [*key, item.direction, item.equivalent, item.decision.remark, item.text()]
         for key, item in zip(names, decisions.compare_together(pairs), strict=True)
     ]
-    return pd.DataFrame(compared, columns=["solution", "case", "direction", "equivalent", "remark", "text"])
+    return pd.DataFrame(compared, columns=["configuration", "case", "direction", "equivalent", "remark", "text"])
 
 
 def longest_grid(compared: pd.DataFrame) -> pd.DataFrame:
-    """`longest_pauses` for a reader: one row per solution and case, with what an average would hide."""
+    """`longest_pauses` for a reader: one row per configuration and case, with what an average would hide."""
     hides = ["remark"] if compared["remark"].any() else []
-    shown = compared[["solution", "case", "text", *hides]]
+    shown = compared[["configuration", "case", "text", *hides]]
     return shown.rename(columns={"text": "alloc over pool", "remark": "beware (a: alloc, b: pool)"})
 
 
 def saved_table(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFrame:
-    """What pooling saves of collecting, in words: one row per solution and case."""
+    """What pooling saves of collecting, in words: one row per configuration and case."""
     rows = saved_by_pooling(overheads[~overheads["collector"].isin(CONTROLS)], clock)
     return pd.DataFrame(
         [
             {
-                "solution": row.solution, "case": row.case,
+                "configuration": row.configuration, "case": row.case,
                 "alloc, times": stats.significant(row.alloc_lbo, 3), "pool, times": stats.significant(row.pool_lbo, 3),
                 "alloc, ns per packet": stats.significant(row.alloc_ns, 3),
                 "pool, ns per packet": stats.significant(row.pool_ns, 3),
                 "pooling, ns per packet": row.text, "n": row.n,
             }
-            for row in records(rows.sort_values(["layout", "case", "runtime", "solution"]))
+            for row in records(rows.sort_values(["layout", "case", "runtime", "configuration"]))
         ]
     )  # fmt: skip
 
@@ -125,7 +126,7 @@ def saved_sentence(overheads: pd.DataFrame) -> str:
     """Where pooling is shown to save collection cost, by case."""
     rows = saved_by_pooling(overheads[~overheads["collector"].isin(CONTROLS)])
     if rows.empty:
-        return "No solution was measured both ways."
+        return "No configuration was measured both ways."
     shown = set(rows["verdict"])
     head = (
         "Pooling is shown to save collection cost" if SAVES in shown
@@ -142,7 +143,7 @@ def saved_sentence(overheads: pd.DataFrame) -> str:
             if (count := int((group["verdict"] == verdict).sum()))
         ]
         parts.append(
-            f"case {case}, {SAVES} in {len(saves)} of {len(group)} solutions{span}"
+            f"case {case}, {SAVES} in {len(saves)} of {len(group)} configurations{span}"
             f"{''.join(f', {one}' for one in others)}"
         )
     return f"{head}: {'; '.join(parts)}."
@@ -153,15 +154,15 @@ def realtime_cpu(cpu: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
     ordinary = losses[losses["disturbance"].isna() & losses["seconds"].notna()]
     joined = cpu.merge(ordinary[["trial_id", *ORDERED_BY, *CONFIGURATION]], on="trial_id")
     if joined.empty:
-        return pd.DataFrame(columns=["solution", "strategy", "case", "n", *GROUPS])
+        return pd.DataFrame(columns=["configuration", "strategy", "case", "n", *GROUPS])
     shares = joined.assign(percent=100 * joined["cpu_ns"] / joined.groupby("trial_id")["cpu_ns"].transform("sum"))
-    order = {name: number for number, name in enumerate(solution_order(joined))}
+    order = {name: number for number, name in enumerate(configuration_order(joined))}
     grid = shares.groupby([*CONFIGURATION, "thread_group"], observed=True)["percent"].mean().unstack()
     counts = joined.groupby(list(CONFIGURATION), observed=True)["trial_id"].nunique()
     texts = grid.reindex(columns=list(GROUPS)).fillna(0.0).map(lambda value: stats.significant(float(value), 2))
     texts.insert(0, "n", counts)
     return texts.reset_index().sort_values(
-        "solution", key=lambda names: names.map(order), kind="stable", ignore_index=True
+        "configuration", key=lambda names: names.map(order), kind="stable", ignore_index=True
     )
 
 
@@ -176,18 +177,18 @@ def beside_disturbances(losses: pd.DataFrame, bursts: pd.DataFrame, attribution:
         whole = float(shares["lost"].sum())
         by_cause = (shares.groupby("cause", observed=True)["lost"].sum() / whole).sort_values(ascending=False)
         rows.append({
-            "solution": trial.solution, "what was done": DISTURBANCES[trial.disturbance],
+            "configuration": trial.configuration, "what was done": DISTURBANCES[trial.disturbance],
             "for, ms": stats.significant(trial.disturbed_ms, 3), "lost beside it": f"{whole:,.0f}",
             "found": ", ".join(f"{name} {share:.0%}" for name, share in by_cause.items() if share >= 0.005),
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "what was done", "for, ms", "lost beside it", "found"])
+    return pd.DataFrame(rows, columns=["configuration", "what was done", "for, ms", "lost beside it", "found"])
 
 
 def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataFrame) -> str:
-    """What pooling does to pauses and to the cost of collecting, counted over solutions and cases."""
+    """What pooling does to pauses and to the cost of collecting, counted over configurations and cases."""
     compared = longest_pauses(trials, collections)
     if compared.empty:
-        return "**Undecided.** No solution has pauses both with alloc and with pool yet."
+        return "**Undecided.** No configuration has pauses both with alloc and with pool yet."
     shorter, longer = (int((compared["direction"] == side).sum()) for side in (1, -1))
     alike = int(compared["equivalent"].sum())
     undecided = len(compared) - shorter - longer - alike
@@ -202,7 +203,7 @@ def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataF
     else:
         headline = "Pooling shortens the longest pause here, and lengthens it there."
     return (
-        f"**{headline}** Of {len(compared)} solutions and cases, the longest pause is shown to "
+        f"**{headline}** Of {len(compared)} configurations and cases, the longest pause is shown to "
         f"be shorter with a pool in {shorter}, longer in {longer}, without a difference that matters in {alike}; "
         f"{undecided} are open. {saved_sentence(overheads)}"
     )

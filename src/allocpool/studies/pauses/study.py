@@ -15,25 +15,25 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
-from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block, rivals, timed
+from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_configuration, plan_block, rivals, timed
 from allocpool.packets.columns import cost_of, summarise_batch
 from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.packets.specs import Case, Solution, SolutionKey
+from allocpool.packets.specs import Case, Configuration, ConfigurationKey
 from allocpool.packets.strategies import StrategyName
 from allocpool.studies.pauses.measurement import DisturbedMeasurement
 from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
-from allocpool.studies.pauses.tables import SCHEMAS, as_now, summarise_disturbed, tidy_pauses
+from allocpool.studies.pauses.tables import SCHEMAS, summarise_disturbed, tidy_pauses
 from allocpool.studies.realtime.study import RealtimeProfile, Sweeps, plan_sweeps
 from allocpool.trial.spec import TrialSpec
 
 
 class _Part(BaseModel):
-    """A part of the profile, with the Java solutions that it runs."""
+    """A part of the profile, with the Java configurations that it runs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solutions: tuple[SolutionKey, ...] = ()
+    configurations: tuple[ConfigurationKey, ...] = ()
 
 
 class LiveSet(_Part):
@@ -103,27 +103,29 @@ def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
     return [
         Planned(
             LiveSetSpec(
-                **Solution.parse(text).model_dump(exclude_none=True),
+                **Configuration.parse(text).model_dump(exclude_none=True),
                 strategy=strategy, case="A", block=block, seconds=profile.seconds, iteration_ms=profile.iteration_ms,
                 warmup_seconds=profile.warmup_seconds, timeout_s=max(300.0, profile.timeout_s),
                 min_laps=profile.min_laps, min_collections=profile.min_collections,
                 **live_set_sizes(strategy, millions * 1e6, part.heap_factor),
             )
         )
-        for text in part.solutions
+        for text in part.configurations
         for strategy in part.strategies
         for millions in part.live_millions
     ]  # fmt: skip
 
 
 def _losses(part: Losses, block: int) -> list[Planned]:
-    if not part.solutions:
+    if not part.configurations:
         return []
     sweeps = Sweeps(
-        solutions=part.solutions, strategies=part.strategies, cases=part.cases, interval_ns=part.interval_ns,
+        configurations=part.configurations, strategies=part.strategies, cases=part.cases, interval_ns=part.interval_ns,
         queue_factors=part.queue_factors, heap_factors=part.heap_factors,
     )  # fmt: skip
-    profile = RealtimeProfile(profile="losses", blocks=1, solutions=part.solutions, scale=part.scale, sweeps=sweeps)
+    profile = RealtimeProfile(
+        profile="losses", blocks=1, configurations=part.configurations, scale=part.scale, sweeps=sweeps
+    )
     return list(plan_sweeps(profile, block))
 
 
@@ -131,13 +133,13 @@ def _known_causes(part: KnownCauses) -> list[Planned]:
     return [
         Planned(
             DisturbedSpec(
-                **Solution.parse(text).model_dump(exclude_none=True),
+                **Configuration.parse(text).model_dump(exclude_none=True),
                 strategy="pool", case="A", scale=part.scale, disturbance=disturbance, interval_ns=part.interval_ns,
                 seconds=part.seconds, warmup_seconds=part.warmup_seconds, input_queue_ms=part.input_queue_ms,
                 disturb_at_s=part.seconds / 2,
             )
         )
-        for text in part.solutions
+        for text in part.configurations
         for disturbance in part.disturbances
     ]  # fmt: skip
 
@@ -149,11 +151,11 @@ def questions(profile: PausesProfile, machine: Machine) -> list[Question[TrialSp
 
 
 def catalogue(profile: PausesProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per Java solution, with what the profile runs of it and why the rest is left out."""
+    """One row per Java configuration, with what the profile runs of it and why the rest is left out."""
     parts: tuple[Any, ...] = (*profile.groups.values(), profile.live_set, profile.losses, profile.known_causes)
-    asked = list(dict.fromkeys(key for part in parts for key in part.solutions))
+    asked = list(dict.fromkeys(key for part in parts for key in part.configurations))
     return catalogue_of(
-        profile.profile, asked, (one.key for one in every_solution() if one.language == "java"), planned
+        profile.profile, asked, (one.key for one in every_configuration() if one.language == "java"), planned
     )
 
 
@@ -183,6 +185,5 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
-    as_now=as_now,
     readable=READABLE,
 )

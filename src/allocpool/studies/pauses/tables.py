@@ -27,7 +27,6 @@ from allocpool.campaign.tidy import (
     whole,
 )
 from allocpool.gclog import minimum_mutator_utilisation
-from allocpool.packets import columns
 from allocpool.packets.columns import PACKETS_COLUMNS, TRIALS, batch_row, packets_columns
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.studies.pauses.attribution import ALL_CAUSES, attribute
@@ -320,13 +319,6 @@ def _burst_rows(record: TrialRecord, measured: LiveMeasurement, stops: Stops | N
 
 def _rows_of(record: TrialRecord) -> Rows:
     return _loss_rows(record) if record.spec["mode"] in _LOST else _batch_rows(record)
-
-
-def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Stored tables of an earlier version in today's columns and words; what collections left was not asked then."""
-    now = columns.as_now(tables)
-    collections = now["collections"]
-    return {**now, "collections": collections if "left_mb" in collections else collections.assign(left_mb=np.nan)}
 
 
 def tidy_pauses(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:

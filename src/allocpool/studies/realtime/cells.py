@@ -1,5 +1,5 @@
-"""A real-time cell is one solution, strategy and case: its smallest interval, or what it lost instead; by its searches,
-or by its placed trials where these do not decide.
+"""A real-time cell is one configuration, strategy and case: its smallest interval, or what it lost instead; by its
+searches, or by its placed trials where these do not decide.
 
 The figure of a search is the geometric middle of its bracket, that of a cell their geometric mean, with an interval
 that narrows as searches are added and holds the brackets' own width. An interval counts as found where most searches
@@ -18,7 +18,7 @@ import pandas as pd
 from allocpool import stats
 from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
-from allocpool.packets.cells import CONFIGURATION, SOLUTION_FACTS, cells_of, solution_order
+from allocpool.packets.cells import CONFIGURATION, CONFIGURATION_FACTS, cells_of, configuration_order
 from allocpool.packets.cells import cells as batch_cells
 from allocpool.packets.published import LIKELIEST, in_our_words, with_published
 from allocpool.studies.realtime.contrasts import Searches, share_lost
@@ -42,7 +42,7 @@ _COUNTS = ("n_passes", "n_ndr", "confirmations", "majors_seen", "larger_heap_maj
 _MARKS = ("repeated", "hit_cap", "decides_long_pauses", "larger_heap_hit_cap", "larger_heap_decides")
 _EVERY = ("every_ndr", "every_pdr", "every_lost", "every_larger_heap_lost")
 _NEEDED = [
-    *CONFIGURATION, *SOLUTION_FACTS, "block", "status", "reason", "confirmations", "high_ns", "intervals_tried",
+    *CONFIGURATION, *CONFIGURATION_FACTS, "block", "status", "reason", "confirmations", "high_ns", "intervals_tried",
     *(f"{goal}_{end}ns" for goal in (NDR, PDR) for end in ("", "fails_")), "highest_trials", "highest_losing",
     "queue_factor", "pdr_loss_ratio", "compared_ns", "compared_lost_ppm", "larger_heap_factor", "larger_heap_lost_ppm",
     "larger_heap_gap", "majors_seen", "larger_heap_majors_seen", "hit_cap", "larger_heap_hit_cap",
@@ -50,7 +50,7 @@ _NEEDED = [
 ]  # fmt: skip
 """Of a hundred columns: each step of each cell would go through all of them."""
 _NEEDED_PLACED = [
-    *CONFIGURATION, *SOLUTION_FACTS, "block", "status", "reason", "interval_ns", "input_queue_ms", "slip_max_ms",
+    *CONFIGURATION, *CONFIGURATION_FACTS, "block", "status", "reason", "interval_ns", "input_queue_ms", "slip_max_ms",
     "lost", "lost_ppm", "delay_max_us", "queue_size", "stored_count", "queue_factor", "majors", "decides_long_pauses",
 ]  # fmt: skip
 _FIGURES = ("answer", "by", *_NUMBERS, *_COUNTS, *_MARKS, *_EVERY, "larger_heap_gap")
@@ -202,8 +202,8 @@ def realtime_cells(
     plan: pd.DataFrame | None = None,
     pairs: Iterable[tuple[str, str]] = (),
 ) -> pd.DataFrame:
-    """One row per solution, strategy and case of the searches at the published heap and of the placed trials; ``by``
-    tells which of them its figure rests on.
+    """One row per configuration, strategy and case of the searches at the published heap and of the placed trials;
+    ``by`` tells which of them its figure rests on.
 
     ``answer`` is ``ndr`` (nothing was lost from ``ndr_ns`` on), ``pdr`` (few were, ``pdr_loss_ratio`` at most) or
     ``loses`` (most searches found no interval), or None where there is a ``gap``, as `cells_of` makes it. ``ndr_ns`` is
@@ -233,7 +233,7 @@ def realtime_cells(
 
 
 def published_realtime() -> pd.DataFrame:
-    """The article's real-time table: language, layout, family (None for C++), published_solution, strategy, case,
+    """The article's real-time table: language, layout, family (None for C++), published_configuration, strategy, case,
     published_interval_ns (smallest interval without or with few losses), published_lost_percent (at that interval, or
     at 1000 ns where there is none) and published_lost_percent_large_heap (at 1000 ns with a heap of 10 GB)."""
     table = reference.load("allocate_or_pool_realtime")
@@ -256,7 +256,8 @@ def published_cells() -> pd.DataFrame:
         passes = pd.notna(row.published_interval_ns) and not lost > 0.02
         answer = (NDR if pd.isna(lost) else PDR) if passes else LOSES
         rows.append({
-            "solution": row.published_solution, "strategy": row.strategy, "case": row.case, "language": row.language,
+            "configuration": row.published_configuration, "strategy": row.strategy, "case": row.case,
+            "language": row.language,
             "layout": row.layout, "collector": LIKELIEST.get(row.family),
             "runtime": None, "trials": 1, "n": 1, "answer": answer, "queue_factor": 1.0, "repeated": False,
             "ndr_ns": row.published_interval_ns if answer == NDR else np.nan,
@@ -265,7 +266,7 @@ def published_cells() -> pd.DataFrame:
             "compared_ns": 1000.0, "lost_percent": lost, "larger_heap_factor": 5.0,
             "larger_heap_lost_percent": row.published_lost_percent_large_heap,
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=[*CONFIGURATION, *SOLUTION_FACTS, "trials", "n", *_FIGURES, "gap"])
+    return pd.DataFrame(rows, columns=[*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *_FIGURES, "gap"])
 
 
 def _published_search(passes_ns: float) -> Searches:
@@ -280,7 +281,7 @@ def published_sweeps() -> pd.DataFrame:
         for factor, lost in ((1.0, row.published_lost_percent), (5.0, row.published_lost_percent_large_heap)):
             if pd.notna(row.published_lost_percent_large_heap):
                 rows.append({
-                    "solution": row.published_solution, "strategy": row.strategy, "case": row.case,
+                    "configuration": row.published_configuration, "strategy": row.strategy, "case": row.case,
                     "language": row.language, "layout": row.layout, "block": 0, "status": "ok",
                     "collector": LIKELIEST.get(row.family),
                     "heap_factor": factor, "input_queue_ms": 100.0, "queue_factor": 1.0,
@@ -394,16 +395,16 @@ def limits(cells: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
     half of the input queue; or else because something beside the consumer ran on the cores: the collector's own
     threads, the source, the system.
 
-    Columns: solution, strategy, case, ``edge_ns`` (NaN where no interval passes), ``work_ns`` (median over trials),
-    ``with_time`` (losing trials that had time for the work), ``by_pauses`` (of these, those beside such a pause),
-    ``pause_ms`` (their longest pause, median; NaN without any), ``limit`` (`WORK` where no trial with time for it
-    loses, `PAUSES` where most of these lose by a pause, or else `OTHERS`).
+    Columns: configuration, strategy, case, ``edge_ns`` (NaN where no interval passes), ``work_ns`` (median over
+    trials), ``with_time`` (losing trials that had time for the work), ``by_pauses`` (of these, those beside such a
+    pause), ``pause_ms`` (their longest pause, median; NaN without any), ``limit`` (`WORK` where no trial with time for
+    it loses, `PAUSES` where most of these lose by a pause, or else `OTHERS`).
     """
     done = finished(placed)
     of_cell = dict(list(done.groupby(list(CONFIGURATION), observed=True)))
     rows = []
     for cell in records(cells[(cells["by"] == PLACED) & (cells["n"] > 0)]):
-        trials = of_cell[cell.solution, cell.strategy, cell.case]
+        trials = of_cell[cell.configuration, cell.strategy, cell.case]
         work_ns = float(trials["prologue_ns_per_packet"].astype(float).median())
         told = trials[trials["slip_max_ms"] < trials["input_queue_ms"] / 2]
         losing = told[told["lost_ppm"].astype(float) > 1e6 * PDR_LOSS_RATIO]
@@ -412,7 +413,8 @@ def limits(cells: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
         by_pauses = int((pause_ms >= with_time["input_queue_ms"] / 2).sum())
         limit = WORK if with_time.empty else PAUSES if 2 * by_pauses > len(with_time) else OTHERS
         rows.append([
-            cell.solution, cell.strategy, cell.case, cell.pdr_ns, work_ns, len(with_time), by_pauses, pause_ms.median(),
+            cell.configuration, cell.strategy, cell.case, cell.pdr_ns, work_ns, len(with_time), by_pauses,
+            pause_ms.median(),
             limit,
         ])  # fmt: skip
     columns = [*CONFIGURATION, "edge_ns", "work_ns", "with_time", "by_pauses", "pause_ms", "limit"]
@@ -429,7 +431,7 @@ def boundaries(cells: pd.DataFrame, searches: pd.DataFrame, probes: pd.DataFrame
     queue are left out, whether they lost or not. A trial loses
     that loses anything, or where the answer is ``pdr`` more than that.
 
-    Columns: solution, strategy, case, ``trials``, ``losing``, ``edge_ns``, ``edge_low_ns``, ``edge_high_ns``,
+    Columns: configuration, strategy, case, ``trials``, ``losing``, ``edge_ns``, ``edge_low_ns``, ``edge_high_ns``,
     ``safe_ns``, ``safe_low_ns``, ``safe_high_ns``, ``searches_ns``, ``searches_low_ns``, ``searches_high_ns`` (of the
     cell), ``agrees`` (the intervals of edge and searches overlap; None where either has none). Cells whose trials show
     no edge have no row.
@@ -444,7 +446,7 @@ def boundaries(cells: pd.DataFrame, searches: pd.DataFrame, probes: pd.DataFrame
     trials_of = dict(list(full.groupby(list(CONFIGURATION), observed=True)))
     rows = []
     for cell in records(cells[cells["n"] > 0]):
-        trials = trials_of.get((cell.solution, cell.strategy, cell.case))
+        trials = trials_of.get((cell.configuration, cell.strategy, cell.case))
         if trials is None:
             continue
         allowed_ppm = 0.0 if cell.answer != PDR else 1e6 * cell.pdr_loss_ratio
@@ -460,21 +462,22 @@ def boundaries(cells: pd.DataFrame, searches: pd.DataFrame, probes: pd.DataFrame
         agrees = None if pd.isna(of_searches[1]) else bool(of_searches[1] <= edge.high and edge.low <= of_searches[2])
         fits = [ns for point in (edge, safe) for ns in (point.estimate, point.low, point.high)]
         rows.append([
-            cell.solution, cell.strategy, cell.case, edge.trials, edge.losing, *fits, *of_searches, agrees,
+            cell.configuration, cell.strategy, cell.case, edge.trials, edge.losing, *fits, *of_searches, agrees,
         ])  # fmt: skip
     return pd.DataFrame(rows, columns=columns).astype({"agrees": "boolean"})
 
 
 def coverage(cells: pd.DataFrame) -> pd.DataFrame:
-    """Per solution and strategy, for each case: the packets per second it keeps up with, or what it does instead."""
+    """Per configuration and strategy, for each case: the packets per second it keeps up with, or what it does
+    instead."""
     rows = []
     cases = sorted(cells["case"].dropna().unique())
-    for solution in solution_order(cells):
-        of_solution = cells[cells["solution"] == solution]
-        for strategy, group in of_solution.groupby("strategy", sort=False):
+    for configuration in configuration_order(cells):
+        of_configuration = cells[cells["configuration"] == configuration]
+        for strategy, group in of_configuration.groupby("strategy", sort=False):
             by_case = {row.case: row for row in records(group)}
             texts = {f"case {case}": _covers(by_case[case]) if case in by_case else "-" for case in cases}
-            rows.append({"solution": solution, "strategy": strategy, **texts})
+            rows.append({"configuration": configuration, "strategy": strategy, **texts})
     return pd.DataFrame(rows)
 
 

@@ -186,7 +186,7 @@ def evidence_of(findings: Sequence[Finding], missing: Iterable[Missing] = ()) ->
 
 
 def _name(row: Any) -> str:
-    return f"{row.solution} {row.strategy} {row.case}"
+    return f"{row.configuration} {row.strategy} {row.case}"
 
 
 def _outcome(row: Any) -> str:
@@ -317,9 +317,9 @@ Pairs = list[tuple[Any, Any]]
 
 
 def pools_beside_allocating(data: Realtime) -> Pairs:
-    """Each solution's pool and its allocating, case by case."""
+    """Each configuration's pool and its allocating, case by case."""
     cells = data.cells
-    pairs = _matching(cells[cells["strategy"] == "pool"], cells[cells["strategy"] == "alloc"], "solution", "case")
+    pairs = _matching(cells[cells["strategy"] == "pool"], cells[cells["strategy"] == "alloc"], "configuration", "case")
     return [(pool, alloc) for pool, alloc in pairs if pool.case in PUBLISHED_CASES]
 
 
@@ -345,11 +345,11 @@ def _only_native_zgc_always_works(data: Realtime) -> Evidence:
     zgc = Wanted(layout="native", families=["ZGC"])
     always = _reaches(True, zgc)(data)
     findings = []
-    for solution, group in Wanted().among(data.cells).groupby("solution", sort=False, observed=True):
+    for configuration, group in Wanted().among(data.cells).groupby("configuration", sort=False, observed=True):
         if (group["family"] == "ZGC").all() and (group["layout"] == "native").all():
             continue
         rows = [row for row in records(group) if data.gap(row) is None]
-        name = f"{solution} loses somewhere"
+        name = f"{configuration} loses somewhere"
         if not rows:
             findings.append(_not_measured(name, "none of its cells has a figure"))
             continue
@@ -374,8 +374,8 @@ def _native_zgc_is_best_java(data: Realtime) -> Evidence:
     for case in sorted(java.loc[is_zgc, "case"].unique()):
         here = java[(java["case"] == case) & (java["n"] > 0)]
         ones, others = (here[is_zgc.reindex(here.index) == side] for side in (True, False))
-        for solution, rivals in others.groupby("solution", sort=False, observed=True):
-            name = f"native ZGC in case {case}, below {solution}"
+        for configuration, rivals in others.groupby("configuration", sort=False, observed=True):
+            name = f"native ZGC in case {case}, below {configuration}"
             findings.append(_fastest(data, records(ones), records(rivals), name))
     missing = Wanted(layout="native", families=["ZGC"]).missing(data.cells)
     return evidence_of(findings, missing)
@@ -387,7 +387,7 @@ def _pooling_in_cpp(data: Realtime) -> Evidence:
 
 
 def _flat_is_best(data: Realtime) -> Evidence:
-    """In each cell, below all other solutions with the same strategy."""
+    """In each cell, below all other configurations with the same strategy."""
     is_flat = (data.cells["language"] == "cpp") & (data.cells["layout"] == "flat")
     known = data.cells[data.cells["case"].isin(PUBLISHED_CASES) & (data.cells["n"] > 0)]
     flat, others = (known[is_flat.reindex(known.index) == side] for side in (True, False))
@@ -485,7 +485,7 @@ def _sweep_sides(data: Realtime, column: str, usual: float, other: float, wanted
     for name, value in kept.items():
         if name != column:
             rows = rows[_close(rows[name], value)]
-    for key, group in rows.groupby(["solution", "strategy", "case"], observed=True):
+    for key, group in rows.groupby(["configuration", "strategy", "case"], observed=True):
         sides = [group[_close(group[column], value)].sort_values("block") for value in (usual, other)]
         if all(len(side) for side in sides):
             yield _Sides(" ".join(str(part) for part in key), *sides)
@@ -643,7 +643,7 @@ def _rare_full_collections(data: Realtime) -> Evidence:
     wanted = Wanted(layout="native", families=["CMS"], strategies=["pool"], cases=tuple(RARE_FULL_S))
     rows = wanted.among(data.sweeps)
     findings = []
-    for key, group in rows.groupby(["solution", "strategy", "case"], observed=True):
+    for key, group in rows.groupby(["configuration", "strategy", "case"], observed=True):
         expected_s = RARE_FULL_S[str(key[-1])]
         name = f"{' '.join(str(part) for part in key)}: a full collection every {expected_s:,.0f} s"
         lasted_s = group["seconds"].astype(float) / group["scale"].astype(float)

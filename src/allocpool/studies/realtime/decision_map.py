@@ -267,13 +267,13 @@ class _Side:
 
 def _sides(trials: pd.DataFrame) -> dict[tuple[str, str], _Side]:
     sides = {}
-    for (solution, strategy), group in trials.groupby(["solution", "strategy"], observed=True, sort=False):
+    for (configuration, strategy), group in trials.groupby(["configuration", "strategy"], observed=True, sort=False):
         rows = records(group.sort_values("block", kind="stable"))
         seen = tuple(seen_of(row) for row in rows if row.status == "ok")
         there = {trial.live for trial in seen}
         failed = [row for row in rows if row.status != "ok" and live_in(row) not in there]
         gaps = {live_in(row): str(row.status if pd.isna(row.reason) else row.reason) for row in failed}
-        sides[str(solution), str(strategy)] = _Side(seen, gaps)
+        sides[str(configuration), str(strategy)] = _Side(seen, gaps)
     return sides
 
 
@@ -282,13 +282,13 @@ def _deadlines(trials: pd.DataFrame) -> list[float]:
 
 
 BOUNDARY_COLUMNS = (
-    "solution", "strategy", "deadline_ms", "live_messages", "edge_ns", "edge_low_ns", "edge_high_ns", "trials",
+    "configuration", "strategy", "deadline_ms", "live_messages", "edge_ns", "edge_low_ns", "edge_high_ns", "trials",
     "losing", "silent", "gap",
 )  # fmt: skip
 
 
 def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
-    """Where losses begin, per solution, strategy, deadline and live set of table ``map``.
+    """Where losses begin, per configuration, strategy, deadline and live set of table ``map``.
 
     Columns: ``edge_ns`` with ``edge_low_ns`` and ``edge_high_ns`` (smallest interval at which no more than every other
     trial loses, 95% whenever one looks; 0 and infinite: not bounded), ``trials`` that tell of the deadline, ``losing``
@@ -296,30 +296,31 @@ def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     lives = lives_of(trials)
-    for (solution, strategy), side in _sides(trials).items():
+    for (configuration, strategy), side in _sides(trials).items():
         for deadline_ms in _deadlines(trials):
             told = [lost for trial in side.seen if (lost := trial.lost(deadline_ms)) is not None]
             for live in lives:
                 point = None if live in side.gaps else boundary_at(side.seen, lives, live, deadline_ms)
                 ends = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
                 rows.append([
-                    solution, strategy, deadline_ms, live, *ends, len(told), sum(told), len(side.seen) - len(told),
+                    configuration, strategy, deadline_ms, live, *ends, len(told), sum(told), len(side.seen) - len(told),
                     side.gaps.get(live) or (None if point else _no_boundary(told)),
                 ])  # fmt: skip
     return pd.DataFrame(rows, columns=list(BOUNDARY_COLUMNS))
 
 
 def tried_without_loss_ns(trials: pd.DataFrame) -> dict[tuple[str, str, float, int], float]:
-    """The shortest interval tried (ns) per solution, strategy, deadline and live set, where no trial at it lost."""
+    """The shortest interval tried (ns) per configuration, strategy, deadline and live set, where no trial at it
+    lost."""
     shortest = {}
-    for (solution, strategy), side in _sides(trials).items():
+    for (configuration, strategy), side in _sides(trials).items():
         for deadline_ms in _deadlines(trials):
             told = [(seen.live, seen.interval_ns, seen.lost(deadline_ms)) for seen in side.seen]
             known = [(live, interval_ns, lost) for live, interval_ns, lost in told if lost is not None]
             for live in {live for live, _, _ in known}:
                 least = min(interval_ns for at, interval_ns, _ in known if at == live)
                 if not any(lost for at, interval_ns, lost in known if (at, interval_ns) == (live, least)):
-                    shortest[solution, strategy, deadline_ms, live] = least
+                    shortest[configuration, strategy, deadline_ms, live] = least
     return shortest
 
 
@@ -350,24 +351,24 @@ def judged_together(
 
 def comparisons(trials: pd.DataFrame, deadline_ms: float | None = None) -> pd.DataFrame:
     """Whose boundary is smaller at each live set, all of one deadline decided together (the longest one, unless
-    given). Columns: solution, live_messages, ratio (interval of allocating over that of pooling), low, high, n,
+    given). Columns: configuration, live_messages, ratio (interval of allocating over that of pooling), low, high, n,
     verdict."""
     deadlines, lives, sides = _deadlines(trials), lives_of(trials), _sides(trials)
-    columns = ["solution", "live_messages", "ratio", "low", "high", "n", "verdict"]
+    columns = ["configuration", "live_messages", "ratio", "low", "high", "n", "verdict"]
     if not deadlines:
         return pd.DataFrame(columns=columns)
     at_ms = deadlines[-1] if deadline_ms is None else deadline_ms
     asked = [
-        (solution, live, sides[solution, "alloc"], sides[solution, "pool"])
-        for solution in dict.fromkeys(solution for solution, _ in sides)
-        if {(solution, strategy) for strategy in STRATEGIES} <= set(sides)
+        (configuration, live, sides[configuration, "alloc"], sides[configuration, "pool"])
+        for configuration in dict.fromkeys(configuration for configuration, _ in sides)
+        if {(configuration, strategy) for strategy in STRATEGIES} <= set(sides)
         for live in lives
-        if live not in sides[solution, "alloc"].gaps and live not in sides[solution, "pool"].gaps
+        if live not in sides[configuration, "alloc"].gaps and live not in sides[configuration, "pool"].gaps
     ]
     judged = judged_together([(alloc.seen, pool.seen, live) for _, live, alloc, pool in asked], lives, at_ms)
     rows = [
-        [solution, live, told.decision.ratio, told.decision.low, told.decision.high, told.decision.n, told.verdict]
-        for (solution, live, _, _), told in zip(asked, judged, strict=True)
+        [configuration, live, told.decision.ratio, told.decision.low, told.decision.high, told.decision.n, told.verdict]
+        for (configuration, live, _, _), told in zip(asked, judged, strict=True)
     ]
     return pd.DataFrame(rows, columns=columns)
 
@@ -379,12 +380,12 @@ def against_searches(trials: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFra
     found = boundaries(trials)
     rows = []
     done = finished(searches)
-    for (solution, strategy), group in done.groupby(["solution", "strategy"], observed=True, sort=False):
+    for (configuration, strategy), group in done.groupby(["configuration", "strategy"], observed=True, sort=False):
         for (live, queue_ms), of in group.groupby([group["queue_size"] + group["stored_count"], "input_queue_ms"]):
             told = searches_of(of.sort_values("block", kind="stable"), NDR)
             middle, low, high = told.interval_ns()
             at = found[
-                (found["solution"] == solution) & (found["strategy"] == strategy)
+                (found["configuration"] == configuration) & (found["strategy"] == strategy)
                 & (found["deadline_ms"] == queue_ms) & (found["live_messages"] == live)
             ]  # fmt: skip
             for row in at.to_dict("records"):
@@ -406,11 +407,11 @@ def region(rate_per_s: float, alloc_per_s: float, pool_per_s: float) -> str:
     return POOL_ONLY if pooling else ALLOCATE_ONLY if allocating else NEITHER
 
 
-def region_of_point(found: pd.DataFrame, solution: str, deadline_ms: float, point: tuple[float, float]) -> str:
+def region_of_point(found: pd.DataFrame, configuration: str, deadline_ms: float, point: tuple[float, float]) -> str:
     """The region that a live set and a rate (messages a second) lie in, by `boundaries`: logarithms between the live
     sets tried; `UNKNOWN` where a boundary's interval holds the rate, or there is none."""
     live, rate_per_s = point
-    of = found[(found["solution"] == solution) & (found["deadline_ms"] == deadline_ms)]
+    of = found[(found["configuration"] == configuration) & (found["deadline_ms"] == deadline_ms)]
     keeps_up = []
     for strategy in STRATEGIES:
         rows = of[(of["strategy"] == strategy) & of["edge_ns"].notna()].sort_values("live_messages")

@@ -18,7 +18,7 @@ from allocpool.evidence.claims import NOT_MEASURED, OTHER_WAY, Verdict
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.comparisons import Cell
-from allocpool.packets.specs import CASES, Solution
+from allocpool.packets.specs import CASES, Configuration
 from allocpool.studies.realtime.cells import PDR, placed_of
 from allocpool.studies.realtime.claims import (
     G1_NATIVE_IN_C_NS,
@@ -50,30 +50,33 @@ class _Place(NamedTuple):
 class Change(NamedTuple):
     """One thing that is changed about the cells of a comparison that have one of these strategies.
 
-    ``solution``: fields of `Solution`; ``cell``: strategy or case; ``heap`` (of Java) and ``queue``: times as large;
+    ``configuration``: fields of `Configuration`; ``cell``: strategy or case; ``heap`` (of Java) and ``queue``: times as
+    large;
     ``work``: the boundary is what the work takes, by the batch path of the same trials, before the source starts.
     """
 
     words: str
-    solution: Mapping[str, Any] = MappingProxyType({})
+    configuration: Mapping[str, Any] = MappingProxyType({})
     cell: Mapping[str, str] = MappingProxyType({})
     heap: float = 1.0
     queue: float = 1.0
     strategies: Sequence[str] = ("alloc", "mix", "pool")
     work: bool = False
 
-    def of(self, place: _Place, solution: Solution) -> _Place:
+    def of(self, place: _Place, configuration: Configuration) -> _Place:
         """The cell after the change; the same where it has nothing to change."""
         if place.cell.strategy not in self.strategies:
             return place
-        heap = place.heap if solution.language == "cpp" else place.heap * self.heap
-        label = solution.model_copy(update=dict(self.solution)).label
-        return _Place(place.cell._replace(solution=label, **self.cell), heap, place.queue * self.queue, self.work)
+        heap = place.heap if configuration.language == "cpp" else place.heap * self.heap
+        label = configuration.model_copy(update=dict(self.configuration)).label
+        return _Place(place.cell._replace(configuration=label, **self.cell), heap, place.queue * self.queue, self.work)
 
 
 _POOLS = ("mix", "pool")
 SMALL = Change("the pool is small (mix)", cell={"strategy": "mix"}, strategies=("pool",))
-FRESH = Change("the pool lies in the order in which it was made", solution={"pool_order": "fresh"}, strategies=_POOLS)
+FRESH = Change(
+    "the pool lies in the order in which it was made", configuration={"pool_order": "fresh"}, strategies=_POOLS
+)
 ROOMY = Change(f"the heap is {LARGER_HEAP:g} times as large", heap=LARGER_HEAP)
 PATIENT = Change(f"the input queue is {LONGER_QUEUE:g} times as long", queue=LONGER_QUEUE)
 FEW_ALIVE = Change(f"{CASES['B'] / CASES['C']:.0%} as much is alive (case B)", cell={"case": "B"})
@@ -92,7 +95,7 @@ def _of_limit(wanted: Wanted, limit_ns: float) -> Callable[[Realtime], list[_Sid
 
 
 def _place(row: Any) -> _Place:
-    return _Place(Cell(str(row.solution), str(row.strategy), str(row.case)))
+    return _Place(Cell(str(row.configuration), str(row.strategy), str(row.case)))
 
 
 EXPLANATIONS: Mapping[str, tuple[Callable[[Realtime], list[_Sides]], tuple[Change, ...]]] = MappingProxyType(
@@ -113,12 +116,14 @@ def of_claims(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, verdicts:
     refute. ``cells`` come from `realtime_cells`."""
     every = pd.concat([finished(tables[name]) for name in ("placed", "changed")], ignore_index=True)
     found = _by_place(every)
-    solutions = {row.solution: Solution.of(row._asdict()) for row in records(every.drop_duplicates("solution"))}
+    configurations = {
+        row.configuration: Configuration.of(row._asdict()) for row in records(every.drop_duplicates("configuration"))
+    }
     return judge([
         change
         for verdict in failed(verdicts)
         if verdict.claim.id in EXPLANATIONS
-        for change in _changes(verdict, Realtime.of(cells, every.iloc[:0], verdict.set_up), found, solutions)
+        for change in _changes(verdict, Realtime.of(cells, every.iloc[:0], verdict.set_up), found, configurations)
     ])  # fmt: skip
 
 
@@ -150,7 +155,7 @@ def _by_place(trials: pd.DataFrame) -> dict[_Place, Boundary]:
 
 
 def _changes(
-    verdict: Verdict, data: Realtime, found: Mapping[_Place, Boundary], solutions: Mapping[str, Solution]
+    verdict: Verdict, data: Realtime, found: Mapping[_Place, Boundary], configurations: Mapping[str, Configuration]
 ) -> Iterator[tuple[Told, Judged]]:
     compared, changes = EXPLANATIONS[verdict.claim.id]
     for before, shown in zip(compared(data), verdict.evidence["shown"], strict=True):
@@ -160,8 +165,8 @@ def _changes(
             continue
         words = f"{f'{one:g} ns' if isinstance(one, float) else one.cell} over {other.cell}"
         for change in changes:
-            to_one = one if isinstance(one, float) else change.of(one, solutions[one.cell.solution])
-            after = to_one, change.of(other, solutions[other.cell.solution])
+            to_one = one if isinstance(one, float) else change.of(one, configurations[one.cell.configuration])
+            after = to_one, change.of(other, configurations[other.cell.configuration])
             if after != before:
                 told = Told(verdict.claim.text, verdict.set_up, words, change.words)
                 yield told, _judged(before, after, found)

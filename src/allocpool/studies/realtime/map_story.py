@@ -21,12 +21,12 @@ from allocpool.studies.realtime.study import STUDY, MapPart
 
 def design(part: MapPart) -> str:
     """What the decision map consists of, from its profile."""
-    if not part.solutions:
+    if not part.configurations:
         return "This profile has no decision map."
     lives = ", ".join(f"{live:,}" for live in part.live_messages)
     searches = f", and {part.blocks} searches at each live set" if part.blocks else ""
     return (
-        f"{plural(len(part.solutions), 'collector')}, allocating and pooling, with {lives} messages alive in a "
+        f"{plural(len(part.configurations), 'collector')}, allocating and pooling, with {lives} messages alive in a "
         f"heap of {part.heap_mb} MiB: {part.trials} trials for each boundary at first{searches}. Each trial lasts "
         f"{part.seconds:g} s after its warm-up, whatever its interval, between {part.low_ns:,.0f} and "
         f"{part.high_ns:,.0f} ns."
@@ -47,9 +47,9 @@ def verdict(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] | Non
     text = (
         f"{_headline(pool, alloc, equal, len(told))} Highest rate without a loss within {deadline_ms:g} ms, "
         f"{plural(len(told), 'comparison')} of allocating with pooling "
-        f"({told['solution'].nunique()} collectors, {told['live_messages'].nunique()} live sets), decided together: "
-        f"pooling keeps up with a higher rate in {pool}, allocating in {alloc}, no difference that matters in {equal}, "
-        f"{len(told) - pool - alloc - equal} open"
+        f"({told['configuration'].nunique()} collectors, {told['live_messages'].nunique()} live sets), decided "
+        f"together: pooling keeps up with a higher rate in {pool}, allocating in {alloc}, no difference that matters "
+        f"in {equal}, {len(told) - pool - alloc - equal} open"
     )
     decided = told[told["verdict"].isin([A_CHEAPER, B_CHEAPER])]
     if len(decided):
@@ -57,14 +57,14 @@ def verdict(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] | Non
         one, other = ("pooling", "allocating") if most.verdict == B_CHEAPER else ("allocating", "pooling")
         ends = (most.ratio, most.low, most.high) if most.ratio > 1 else (1 / most.ratio, 1 / most.high, 1 / most.low)
         text += (
-            f"; the farthest apart by {with_ends(*ends)} times, {one} over {other}, {most.solution} with "
+            f"; the farthest apart by {with_ends(*ends)} times, {one} over {other}, {most.configuration} with "
             f"{most.live_messages:,} messages alive"
         )
     text += "."
     if point is not None:
         regions = ", ".join(
-            f"{solution}: {maps.region_of_point(found, solution, deadline_ms, point)}"
-            for solution in found["solution"].unique()
+            f"{configuration}: {maps.region_of_point(found, configuration, deadline_ms, point)}"
+            for configuration in found["configuration"].unique()
         )
         text += f" With {point[0]:,.0f} messages alive and {point[1]:,.0f} a second: {regions}."
     return text
@@ -119,20 +119,20 @@ def table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     tried = maps.tried_without_loss_ns(tables["map"])
     rows = []
     for deadline_ms in sorted(found["deadline_ms"].unique()):
-        told = {(row.solution, row.live_messages): row
+        told = {(row.configuration, row.live_messages): row
                 for row in records(maps.comparisons(tables["map"], deadline_ms))}  # fmt: skip
         at = found[found["deadline_ms"] == deadline_ms]
-        for (solution, live), group in at.groupby(["solution", "live_messages"], sort=False, observed=True):
+        for (configuration, live), group in at.groupby(["configuration", "live_messages"], sort=False, observed=True):
             sides = {row.strategy: row for row in records(group)}
-            compared = told.get((solution, live))
+            compared = told.get((configuration, live))
             rows.append({
-                "solution": solution, "deadline, ms": f"{deadline_ms:g}", "messages alive": f"{live:,}",
-                **{f"{name}, ns": _boundary(sides.get(name), tried.get((solution, name, deadline_ms, live)))
+                "configuration": configuration, "deadline, ms": f"{deadline_ms:g}", "messages alive": f"{live:,}",
+                **{f"{name}, ns": _boundary(sides.get(name), tried.get((configuration, name, deadline_ms, live)))
                    for name in maps.STRATEGIES},
                 "alloc / pool": "-" if compared is None else with_ends(compared.ratio, compared.low, compared.high),
                 "verdict": "-" if compared is None else _WORDS[compared.verdict],
             })  # fmt: skip
-    columns = ["solution", "deadline, ms", "messages alive", "alloc, ns", "pool, ns", "alloc / pool", "verdict"]
+    columns = ["configuration", "deadline, ms", "messages alive", "alloc, ns", "pool, ns", "alloc / pool", "verdict"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -162,7 +162,7 @@ def agreement(tables: Mapping[str, pd.DataFrame]) -> str:
     worst = records(apart)[0]
     return (
         f"**At {len(apart)} of {len(known)} points the searches and the fit do not agree**, for example "
-        f"{worst.solution} with {worst.strategy} and {worst.live_messages:,} messages alive: "
+        f"{worst.configuration} with {worst.strategy} and {worst.live_messages:,} messages alive: "
         f"{with_ends(worst.searches_ns, worst.searches_low_ns, worst.searches_high_ns)} ns against "
         f"{with_ends(worst.edge_ns, worst.edge_low_ns, worst.edge_high_ns)}."
     )

@@ -18,7 +18,7 @@ from allocpool.evidence import style
 from allocpool.evidence.style import GREY, GRID, INK, by_panel, finish, log_axes, mark, marks, nothing, panels, rule
 from allocpool.evidence.trials import finished, records
 from allocpool.packets import style as packets
-from allocpool.packets.cells import CONFIGURATION, present, solution_order
+from allocpool.packets.cells import CONFIGURATION, configuration_order, present
 from allocpool.packets.specs import CASES
 from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends, short_names, strategy_looks, two_lines
 from allocpool.stats import significant
@@ -39,12 +39,12 @@ _NO_TRIAL = "no single trial has finished yet"
 
 
 def rates(cells: pd.DataFrame) -> Figure:
-    """Packets per second without a loss, per solution (rows), case (panels) and strategy (marker): the mean of a
+    """Packets per second without a loss, per configuration (rows), case (panels) and strategy (marker): the mean of a
     cell's searches, each search, and its interval; or where every other of its placed trials loses."""
     done, without = cells[cells["ndr_ns"].notna()], cells[cells["ndr_ns"].isna()]
     if done.empty:
         return nothing("no interval passes without a loss yet")
-    order, hue = solution_order(cells), strategy_looks(cells)
+    order, hue = configuration_order(cells), strategy_looks(cells)
     told = done.assign(rate=1e3 / done["ndr_ns"], low=1e3 / done["ndr_high_ns"], high=1e3 / done["ndr_low_ns"])
     # An end without a bound leaves the picture.
     told["low"] = told["low"].clip(lower=told["rate"].min() / _OPEN_END).where(told["low"].notna())
@@ -72,8 +72,8 @@ def loss_curves(
     probes: pd.DataFrame, searches: pd.DataFrame, placed: pd.DataFrame | None = None, case: str = "B"
 ) -> Figure:
     """Loss against interval, every measurement of every search with its own heap, and every placed trial: large marks
-    are of full length, small ones probes; a panel for each solution that was tried in this case, or where none was in
-    the lightest."""
+    are of full length, small ones probes; a panel for each configuration that was tried in this case, or where none was
+    in the lightest."""
     facts = ["trial_id", *CONFIGURATION, "pdr_loss_ratio", "language", "layout", "collector", "runtime"]
     joined = probes[probes["kind"] != "larger heap"].merge(searches[facts], on="trial_id")
     if placed is not None and len(placed):
@@ -85,12 +85,12 @@ def loss_curves(
     cases = present(CASES, joined["case"])
     case = case if case in cases else cases[0]
     joined = joined[joined["case"] == case].astype({"interval_ns": float})
-    order, hue = solution_order(joined), strategy_looks(joined)
+    order, hue = configuration_order(joined), strategy_looks(joined)
     joined["lost"], lowest = _floored(joined["lost_ppm"])
     joined["length"] = joined["kind"].where(joined["kind"] == "probe", "full length")
     grid = sns.relplot(
         joined, x="interval_ns", y="lost", **BY_COLOUR, **packets.BY_MARKER, size="length", legend=False, alpha=0.75,
-        sizes={"probe": 10, "full length": 40}, rasterized=True, **panels("solution", order, 1.6, 3),
+        sizes={"probe": 10, "full length": 40}, rasterized=True, **panels("configuration", order, 1.6, 3),
     )  # fmt: skip
     narrow = len(order) > 2  # three figures of many digits would touch
     log_axes(grid, "x", joined["interval_ns"], most=1 if narrow else 4)
@@ -107,11 +107,11 @@ def _named(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     """Rows of a per-trial table with a name that tells what the trial of the first repetition was; its queue, where not
     all have the same."""
     facts = finished(trials)[["trial_id", *CONFIGURATION, "input_queue_ms", "heap_factor", "block"]].copy()
-    short, _ = short_names(list(facts["solution"].unique()))
+    short, _ = short_names(list(facts["configuration"].unique()))
     larger = facts["heap_factor"].map(lambda times: "" if pd.isna(times) or times == 1 else f", heap x{times:g}")
     queue = facts["input_queue_ms"].map(", queue {:g} ms".format) if facts["input_queue_ms"].nunique() > 1 else ""
     facts["what"] = "case " + facts["case"] + queue + larger.astype("str")
-    facts["short"] = facts["solution"].map(short).astype("str")
+    facts["short"] = facts["configuration"].map(short).astype("str")
     facts["name"] = facts["short"] + ",\n" + facts["strategy"] + ", " + facts["what"]
     return rows.merge(facts[facts["block"] == facts["block"].min()], on="trial_id")
 
@@ -176,7 +176,7 @@ def long_trials(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFrame,
 
 def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Delay from due time to consumption at percentiles, one line per trial of the first repetition, a panel for each
-    solution."""
+    configuration."""
     joined = _named(delays, trials)
     if joined.empty:
         return nothing(_NO_TRIAL)
@@ -228,14 +228,14 @@ def similarity(rows: pd.DataFrame) -> Figure:
 
 def batch_and_realtime(both: pd.DataFrame) -> Figure:
     """Smallest interval against cost in batch (`allocpool.studies.realtime.cells.against_batch`), with the line on
-    which they are the same: bars are their intervals. Solutions without objects are named where they cost most."""
+    which they are the same: bars are their intervals. Configurations without objects are named where they cost most."""
     if both.empty:
         return nothing("no cell has both a smallest interval and a cost in batch yet")
     bars = ("pdr_low_ns", "pdr_high_ns"), ("low", "high")
     grid, handles = packets.against(both, "ns", "pdr_ns", *bars, most=5, **style.size(1, 4.4))
     without_objects = both["layout"].str.startswith(("flat", "slab")) & (both["strategy"] == "pool")
-    for row in records(both[without_objects].sort_values("ns").drop_duplicates("solution", keep="last")):
-        grid.ax.annotate(row.solution, (row.ns, row.pdr_ns), xytext=(7, -9), textcoords="offset points")
+    for row in records(both[without_objects].sort_values("ns").drop_duplicates("configuration", keep="last")):
+        grid.ax.annotate(row.configuration, (row.ns, row.pdr_ns), xytext=(7, -9), textcoords="offset points")
     grid.set_axis_labels("cost in batch, ns per packet (log scale)", "smallest interval, ns (log scale)")
     words = ends(both, "ratio", CONFIGURATION, "times the cost in batch")
     return finish(grid, f"Smallest interval beside the cost in batch: {words}.", 4, handles=handles)
@@ -250,8 +250,8 @@ def sweeps(trials: pd.DataFrame) -> Figure:
     if long.empty:
         return nothing("too few lengths and sizes for a curve: the table has them")
     long["lost"], lowest = _floored(long["lost_ppm"])
-    short, _ = short_names(list(long["solution"].unique()))
-    long["cell"] = long["solution"].map(short) + ", case " + long["case"]
+    short, _ = short_names(list(long["configuration"].unique()))
+    long["cell"] = long["configuration"].map(short) + ", case " + long["case"]
     grid = sns.relplot(
         long, kind="line", x="factor", y="lost", **BY_COLOUR, style="cell", markers=True, **style.BARS,
         facet_kws={"sharex": False}, **panels("panel", present((QUEUE, HEAP), long["panel"]), 3),
@@ -293,10 +293,12 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     lives = [*found["live_messages"], *(point[:1] if point else ())]
     rates = [*1e9 / tables["map"]["interval_ns"].astype(float), *(point[1:] if point else ())]
     found = found.assign(
-        panel=found["solution"].str.replace("generational", "gen.")
+        panel=found["configuration"].str.replace("generational", "gen.")
         + found["deadline_ms"].map("\nwithin {:g} ms".format)
     )
-    names = found.sort_values("deadline_ms", kind="stable").groupby("solution", sort=False)["panel"].unique().explode()
+    names = (
+        found.sort_values("deadline_ms", kind="stable").groupby("configuration", sort=False)["panel"].unique().explode()
+    )
     grid = sns.FacetGrid(found, **panels("panel", names, 3, max(2, found["deadline_ms"].nunique())))
     limits = min(rates) / 2, max(rates) * 2
     low = point is not None and point[1] < math.sqrt(math.prod(limits))
@@ -318,7 +320,7 @@ def within_tried(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the boundaries of a map, none of them at a higher rate than was tried there: ``edge_ns`` is the shortest
     interval tried, in ns, and ``at_least`` True, where the fit puts it at a shorter one."""
     found = maps.boundaries(trials)
-    side = ["solution", "strategy", "live_messages"]
+    side = ["configuration", "strategy", "live_messages"]
     done = finished(trials)
     live = done.index.map({row.Index: live_in(row) for row in records(done)})
     least = (
@@ -336,7 +338,9 @@ def within_tried(trials: pd.DataFrame) -> pd.DataFrame:
 def _map_in_words(known: pd.DataFrame) -> str:
     """Of each panel and strategy the boundary from the smallest to the largest live set."""
     told = []
-    for (solution, deadline_ms), panel in known.groupby(["solution", "deadline_ms"], sort=False, observed=True):
+    for (configuration, deadline_ms), panel in known.groupby(
+        ["configuration", "deadline_ms"], sort=False, observed=True
+    ):
         sides = []
         for strategy, side in panel.sort_values("live_messages").groupby("strategy", observed=True):
             ends = side.drop_duplicates("live_messages").iloc[[0, -1] if len(side) > 1 else [0]]
@@ -345,7 +349,7 @@ def _map_in_words(known: pd.DataFrame) -> str:
                 for row in records(ends)
             ]
             sides.append(f"{strategy} keeps up to {' and to '.join(rates)}")
-        told.append(f"{solution} within {deadline_ms:g} ms: {'; '.join(sides)}.")
+        told.append(f"{configuration} within {deadline_ms:g} ms: {'; '.join(sides)}.")
     return " ".join(told)
 
 

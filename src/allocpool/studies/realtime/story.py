@@ -16,10 +16,10 @@ from allocpool.campaign import hosts, store
 from allocpool.decisions import ALPHA, FEWEST
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import finished, records
-from allocpool.packets.cells import CONFIGURATION, departures_of, solution_of, solution_order
+from allocpool.packets.cells import CONFIGURATION, configuration_of, configuration_order, departures_of
 from allocpool.packets.comparisons import listed
 from allocpool.packets.published import ARTICLE, with_published
-from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
+from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, configuration_grid, key_of
 from allocpool.studies.realtime import map_story, proof
 from allocpool.studies.realtime.cells import (
     AMPLE,
@@ -145,7 +145,7 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
         for _, row in cells.iterrows()
         if pd.notna(row["gap"]) or row["answer"] == LOSES
     }
-    table = solution_grid(
+    table = configuration_grid(
         cells,
         {key_of(row): _cell_html(row) for _, row in cells.iterrows()},
         (colours | best_of(cells)).items(),
@@ -167,27 +167,27 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
 
 
 def cost_table(searches: pd.DataFrame) -> pd.DataFrame:
-    """Per solution: searches, measurements and seconds per search, and what a fixed grid would take. Medians."""
+    """Per configuration: searches, measurements and seconds per search, and what a fixed grid would take. Medians."""
     done = finished(searches)
     rows = []
-    for solution in solution_order(done) if len(done) else []:
-        group = done[done["solution"] == solution]
+    for configuration in configuration_order(done) if len(done) else []:
+        group = done[done["configuration"] == configuration]
         columns = ("probes", "full_trials", "search_seconds", "grid_trials", "grid_seconds")
         median = {name: _number(group[name].astype(float).median()) for name in columns}
         rows.append({
-            "solution": solution, "searches": len(group), "measurements": median["probes"],
+            "configuration": configuration, "searches": len(group), "measurements": median["probes"],
             "of full length": median["full_trials"], "s": median["search_seconds"],
             "grid points": median["grid_trials"], "grid s": median["grid_seconds"],
         })  # fmt: skip
     return pd.DataFrame(rows, columns=[
-        "solution", "searches", "measurements", "of full length", "s", "grid points", "grid s",
+        "configuration", "searches", "measurements", "of full length", "s", "grid points", "grid s",
     ])  # fmt: skip
 
 
 def sizes(profile: RealtimeProfile) -> str:
     """A profile and the scales of its cells, in a few words."""
-    scales = [f"searches at scale {profile.scale:g}"] if profile.solutions else []
-    scales += [f"placed trials at scale {profile.placed.scale:g}"] if profile.placed.solutions else []
+    scales = [f"searches at scale {profile.scale:g}"] if profile.configurations else []
+    scales += [f"placed trials at scale {profile.placed.scale:g}"] if profile.placed.configurations else []
     return ", ".join([f"profile {profile.profile}", *scales])
 
 
@@ -203,7 +203,9 @@ def verdict(cells: pd.DataFrame) -> str:
         for who, rows in (("smallest", group), ("of Java", group[group["language"] == "java"])):
             if rows["ndr_ns"].notna().any():
                 best = rows.nsmallest(1, "ndr_ns").iloc[0]
-                text += f"; {who} {best['solution']} with {best['strategy']}, {_searched(best)}{_rivals(best, rows)}"
+                text += (
+                    f"; {who} {best['configuration']} with {best['strategy']}, {_searched(best)}{_rivals(best, rows)}"
+                )
         lines.append(f"- {text}.")
     return f"{_headline(measured)}\n\n" + "\n".join(lines)
 
@@ -245,20 +247,21 @@ POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes
 
 
 def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
-    """Per Java solution and case with figures of both: which keeps up with a smaller interval; all decided together,
-    so that of what is decided one in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57, 1995).
+    """Per Java configuration and case with figures of both: which keeps up with a smaller interval; all decided
+    together, so that of what is decided one in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57,
+    1995).
 
-    Columns: solution, case, alloc and pool (smallest intervals in words), ratio (alloc over pool, to three digits; NaN
-    where one of them has none), low and high (between which it lies by placed trials; NaN by searches), n (searches or
-    placed trials of the smaller side), enough (of these for a verdict),
-    decided (`POOLING`, `ALLOCATING`, `NEITHER` or `UNSHOWN`).
+    Columns: configuration, case, alloc and pool (smallest intervals in words), ratio (alloc over pool, to three digits;
+    NaN where one of them has none), low and high (between which it lies by placed trials; NaN by searches), n (searches
+    or placed trials of the smaller side), enough (of these for a verdict), decided (`POOLING`, `ALLOCATING`, `NEITHER`
+    or `UNSHOWN`).
     """
     java = cells[(cells["language"] == "java") & (cells["n"] > 0)]
     pairs = [
         (pool, alloc)
         for pool in records(java[java["strategy"] == "pool"])
         for alloc in records(java[java["strategy"] == "alloc"])
-        if (pool.solution, pool.case) == (alloc.solution, alloc.case)
+        if (pool.configuration, pool.case) == (alloc.configuration, alloc.case)
     ]
     chances = [
         p_smaller(one.every_pdr, other.every_pdr) if pool.repeated and alloc.repeated else 1.0
@@ -272,13 +275,13 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
         for_pool, for_alloc = adjusted[2 * k], adjusted[2 * k + 1]
         decided = POOLING if for_pool <= ALPHA else ALLOCATING if for_alloc <= ALPHA else NEITHER if none else UNSHOWN
         rows.append({
-            "solution": pool.solution, "case": pool.case, "alloc": _interval(alloc), "pool": _interval(pool),
+            "configuration": pool.configuration, "case": pool.case, "alloc": _interval(alloc), "pool": _interval(pool),
             "ratio": float(f"{alloc.pdr_ns / pool.pdr_ns:.3g}"),
             **dict(zip(("low", "high"), times_apart(alloc.every_pdr, pool.every_pdr), strict=True)),
             "n": min(pool.n, alloc.n),
             "enough": bool(pool.repeated and alloc.repeated), "decided": decided,
         })  # fmt: skip
-    columns = ["solution", "case", "alloc", "pool", "ratio", "low", "high", "n", "enough", "decided"]
+    columns = ["configuration", "case", "alloc", "pool", "ratio", "low", "high", "n", "enough", "decided"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -299,7 +302,7 @@ def _headline(measured: pd.DataFrame) -> str:
     """Pool or allocate, over the Java cells that have both."""
     both = pool_or_allocate(measured)
     if both.empty:
-        return "**Open.** No Java solution was tried both ways."
+        return "**Open.** No Java configuration was tried both ways."
     counts = {word: int((both["decided"] == word).sum()) for word in (POOLING, ALLOCATING, NEITHER, UNSHOWN)}
     pool, alloc = counts[POOLING], counts[ALLOCATING]
     if not pool + alloc:
@@ -311,16 +314,16 @@ def _headline(measured: pd.DataFrame) -> str:
         )
         neither = f" In {counts[NEITHER]} no interval passes either way." if counts[NEITHER] else ""
         none = (
-            f"Of {len(both)} Java solutions and cases that were tried both ways none is decided."
+            f"Of {len(both)} Java configurations and cases that were tried both ways none is decided."
             if len(both) > 1
-            else "The one Java solution and case that was tried both ways is not decided."
+            else "The one Java configuration and case that was tried both ways is not decided."
         )
         return f"**Open.** {none} {why}{neither}"
     word = "pool" if pool and not alloc else "allocate" if alloc and not pool else "it depends"
     return (
-        f"**In real time: {word}.** Of {len(both)} Java solutions and cases, pooling keeps up with a smaller interval "
-        f"than allocating in {pool}, allocating in {alloc}; in {counts[NEITHER]} no interval passes either way, and "
-        f"{counts[UNSHOWN]} are open."
+        f"**In real time: {word}.** Of {len(both)} Java configurations and cases, pooling keeps up with a smaller "
+        f"interval than allocating in {pool}, allocating in {alloc}; in {counts[NEITHER]} no interval passes either "
+        f"way, and {counts[UNSHOWN]} are open."
     )
 
 
@@ -328,7 +331,7 @@ def boundary_table(fitted: pd.DataFrame) -> pd.DataFrame:
     """Where losses begin (`allocpool.studies.realtime.cells.boundaries`) in words, for a reader."""
     rows = [
         {
-            "solution": row.solution, "strategy": row.strategy, "case": row.case, "trials": row.trials,
+            "configuration": row.configuration, "strategy": row.strategy, "case": row.case, "trials": row.trials,
             "losing": row.losing,
             "half of the trials lose, ns": with_ends(row.edge_ns, row.edge_low_ns, row.edge_high_ns),
             "one in twenty loses, ns": with_ends(row.safe_ns, row.safe_low_ns, row.safe_high_ns),
@@ -337,8 +340,8 @@ def boundary_table(fitted: pd.DataFrame) -> pd.DataFrame:
         for row in records(fitted)
     ]  # fmt: skip
     columns = [
-        "solution", "strategy", "case", "trials", "losing", "half of the trials lose, ns", "one in twenty loses, ns",
-        "by the searches, ns",
+        "configuration", "strategy", "case", "trials", "losing", "half of the trials lose, ns",
+        "one in twenty loses, ns", "by the searches, ns",
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
 
@@ -478,7 +481,7 @@ def loss_caption(tables: Mapping[str, pd.DataFrame]) -> str:
 def limits_table(limits: pd.DataFrame) -> pd.DataFrame:
     """`allocpool.studies.realtime.cells.limits` in words, for a reader."""
     return pd.DataFrame({
-        "solution": limits["solution"], "strategy": limits["strategy"], "case": limits["case"],
+        "configuration": limits["configuration"], "strategy": limits["strategy"], "case": limits["case"],
         "smallest interval, ns": [_number(ns) if pd.notna(ns) else "none passes" for ns in limits["edge_ns"]],
         "the work takes, ns": limits["work_ns"].map(_number),
         f"lose with {AMPLE:g} times that or more": limits["with_time"],
@@ -504,25 +507,34 @@ def placed_errors() -> pd.DataFrame:
 
 
 def sweep_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Losses of the single trials by cell, queue and heap, in times of the published ones: solution, strategy, case, n,
-    of a million the median with the least and the greatest trial, and, where the article published a loss at that
-    interval, that loss and the name of its solution."""
+    """Losses of the single trials by cell, queue and heap, in times of the published ones: configuration, strategy,
+    case, n, of a million the median with the least and the greatest trial, and, where the article published a loss at
+    that interval, that loss and the name of its configuration."""
     done = finished(trials)
     done = done[done["intermediate_queue_ms"] == 0].astype({"queue_factor": float, "heap_factor": float})
     done = with_published(done, published_realtime())
     rows = [
         {
-            "solution": solution, "strategy": strategy, "case": case, "queue, times": f"{queue:g}",
+            "configuration": configuration, "strategy": strategy, "case": case, "queue, times": f"{queue:g}",
             "heap, times": f"{heap:g}".replace("nan", "-"), "n": len(group),
             "lost of a million": f"{_number(lost.median())} ({_number(lost.min())} to {_number(lost.max())})",
             _PUBLISHED_LOSS: _published_loss(group.iloc[0]),
         }
-        for (solution, strategy, case, queue, heap), group in done.groupby(
+        for (configuration, strategy, case, queue, heap), group in done.groupby(
             [*CONFIGURATION, "queue_factor", "heap_factor"], observed=True, dropna=False
         )
         for lost in [group["lost_ppm"].astype(float)]
     ]  # fmt: skip
-    names = ["solution", "strategy", "case", "queue, times", "heap, times", "n", "lost of a million", _PUBLISHED_LOSS]
+    names = [
+        "configuration",
+        "strategy",
+        "case",
+        "queue, times",
+        "heap, times",
+        "n",
+        "lost of a million",
+        _PUBLISHED_LOSS,
+    ]
     table = pd.DataFrame(rows, columns=names)
     return table if any(table[_PUBLISHED_LOSS]) else table.drop(columns=_PUBLISHED_LOSS)
 
@@ -540,7 +552,7 @@ def _published_loss(row: pd.Series) -> str:
     else:
         usual = row["heap_factor"] == 1 and pd.isna(row["published_interval_ns"])
         lost = row["published_lost_percent"] if usual else None
-    return "" if pd.isna(lost) else f"{_number(lost * 1e4)} ({row['published_solution']})"
+    return "" if pd.isna(lost) else f"{_number(lost * 1e4)} ({row['published_configuration']})"
 
 
 _SIDES = {"alloc": "allocating", "pool": "with a pool"}
@@ -558,10 +570,10 @@ def lost_at_published_sizes(profile: str, host_id: str | None) -> str:
     one = here if len(here) else done[done["host_id"] == done["host_id"].mode().iloc[0]]
     done = with_published(one, published_realtime())
     rows, counts = [], []
-    for (case, solution), of in done.groupby(["case", "solution"], observed=True):
+    for (case, configuration), of in done.groupby(["case", "configuration"], observed=True):
         sides = [of[of["strategy"] == strategy] for strategy in _SIDES]
         if all(map(len, sides)):
-            rows.append(f"| {case} | {solution} | {' | '.join(map(_lost, sides))} |")
+            rows.append(f"| {case} | {configuration} | {' | '.join(map(_lost, sides))} |")
             counts += list(map(len, sides))
     if not rows:
         return ""
@@ -612,7 +624,7 @@ def beside_batch_study(cells: pd.DataFrame, searches: pd.DataFrame, batch: pd.Da
     scales = finished(batch)[[*CONFIGURATION, "scale"]].drop_duplicates(list(CONFIGURATION))
     both = both.merge(scales, on=list(CONFIGURATION), suffixes=("", "_batch")).sort_values("ratio")
     return pd.DataFrame({
-        "solution": both["solution"], "strategy": both["strategy"], "case": both["case"],
+        "configuration": both["configuration"], "strategy": both["strategy"], "case": both["case"],
         "smallest interval, ns": [f"{_number(ns)}" for ns in both["pdr_ns"]],
         "its scale": both["scale"].map("{:g}".format), "batch study, ns": [f"{_number(ns)}" for ns in both["ns"]],
         "batch scale": both["scale_batch"].map("{:g}".format),
@@ -629,7 +641,7 @@ def elsewhere(
     """Smallest intervals of this campaign and of those of other hosts at the same scale, cell by cell and never mixed;
     and in words how they compare.
 
-    Columns: solution, strategy, case, here, and one with the name of each other host; empty without another one.
+    Columns: configuration, strategy, case, here, and one with the name of each other host; empty without another one.
     """
     stored = hosts.tables_of_hosts(STUDY.name, profile)
     labels = {host.host_id: host.label for host in hosts.of_hosts(STUDY.name, profile)}
@@ -646,8 +658,8 @@ def elsewhere(
         every_cell = realtime_cells(*of_host)
         there = every_cell[every_cell["n"] > 0]
         # Settings of two hosts' campaigns may differ, and are told.
-        plain = [solution_of(row).as_published.label for row in records(there)]
-        there = there.assign(solution=plain).drop_duplicates(list(CONFIGURATION))
+        plain = [configuration_of(row).as_published.label for row in records(there)]
+        there = there.assign(configuration=plain).drop_duplicates(list(CONFIGURATION))
         label = labels[str(host_id)]
         table = table.merge(_smallest(there, label), on=list(CONFIGURATION), how="outer")
         facts.append(there)
@@ -660,14 +672,19 @@ def elsewhere(
             f"Also measured on {listed(others)}, at another scale or other cells: no smallest interval there can be "
             "set beside one here."
         )
-    place = {solution: k for k, solution in enumerate(solution_order(pd.concat(facts)))}
-    order = table.assign(place=table["solution"].map(place)).sort_values(["place", "case", "strategy"]).index
+    place = {configuration: k for k, configuration in enumerate(configuration_order(pd.concat(facts)))}
+    order = table.assign(place=table["configuration"].map(place)).sort_values(["place", "case", "strategy"]).index
     return table.loc[order].reset_index(drop=True), "\n\n".join(told)
 
 
 def _smallest(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     rows = [
-        {"solution": row.solution, "strategy": row.strategy, "case": row.case, column: f"{_interval(row)}, n = {row.n}"}
+        {
+            "configuration": row.configuration,
+            "strategy": row.strategy,
+            "case": row.case,
+            column: f"{_interval(row)}, n = {row.n}",
+        }
         for row in records(cells)
     ]
     return pd.DataFrame(rows, columns=[*CONFIGURATION, column])
@@ -692,12 +709,12 @@ def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, trials: pd.DataF
     )
     cells = {key_of(pd.Series(row._asdict())): row for row in records(found)}
     pairs = [
-        (row, cells[row.solution, "pool", row.case])
+        (row, cells[row.configuration, "pool", row.case])
         for row in cells.values()
-        if row.strategy == "alloc" and (row.solution, "pool", row.case) in cells
+        if row.strategy == "alloc" and (row.configuration, "pool", row.case) in cells
     ]
     against = [
-        f"{alloc.solution} in case {alloc.case}"
+        f"{alloc.configuration} in case {alloc.case}"
         for alloc, pool in pairs
         if (alloc.pdr_ns < pool.pdr_ns) != (alloc.pdr_ns_there < pool.pdr_ns_there)
     ]

@@ -1,10 +1,10 @@
-"""Study 3, real time: at what packet rate does each solution stop losing packets?
+"""Study 3, real time: at what packet rate does each configuration stop losing packets?
 
-A *cell* is a solution with a strategy and a case; it is searched for its smallest interval in each block. *Sweeps* are
-single trials at one interval whose input queue or heap is varied: would a longer queue, or a larger heap, have helped?
-*Long* trials wait at that interval for collections that are rare. *Similar* trials are the same cell at
-several scales, with an input queue that follows the scale and with one that does not. *Batch* trials are those of the
-batch study, of the cells that are searched, so that a cell's cost in batch can be set against its smallest interval.
+A *cell* is a configuration with a strategy and a case; it is searched for its smallest interval in each block. *Sweeps*
+are single trials at one interval whose input queue or heap is varied: would a longer queue, or a larger heap, have
+helped? *Long* trials wait at that interval for collections that are rare. *Similar* trials are the same cell at several
+scales, with an input queue that follows the scale and with one that does not. *Batch* trials are those of the batch
+study, of the cells that are searched, so that a cell's cost in batch can be set against its smallest interval.
 
 *Placed* trials find the smallest interval of a cell in place of a search, in a fifth of its time: single trials, each
 where it is least known (`allocpool.studies.realtime.placed`). *Changed* cells are some of these once more, with one
@@ -26,15 +26,15 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from allocpool.campaign.schedule import GIVEN_UP_AFTER, Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
-from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
+from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_configuration, plan_block
 from allocpool.packets.labels import READABLE
 from allocpool.packets.laps import COLLECTIONS
 from allocpool.packets.specs import (
     OPTIONS,
     PUBLISHED_CASES,
     Case,
-    Solution,
-    SolutionKey,
+    Configuration,
+    ConfigurationKey,
     no_such_pair,
     options_on,
     packets_to_fill,
@@ -78,7 +78,6 @@ from allocpool.studies.realtime.specs import (
 )
 from allocpool.studies.realtime.tables import (
     SCHEMAS,
-    as_now,
     is_about_one,
     seen_in,
     summarise_realtime,
@@ -101,7 +100,7 @@ class _SingleTrials(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solutions: tuple[SolutionKey, ...] = ()
+    configurations: tuple[ConfigurationKey, ...] = ()
     blocks: int = Field(default=1, ge=1, le=1000, description="repetitions")
 
 
@@ -171,7 +170,8 @@ class BatchPart(BaseModel):
 
 
 class MapPart(_SingleTrials):
-    """The decision map: for each solution, allocating and pooling at several live sets, one heap and one length."""
+    """The decision map: for each configuration, allocating and pooling at several live sets, one heap and one
+    length."""
 
     blocks: int = Field(default=0, ge=0, le=1000, description="searches at each live set, beside the placed trials")
     live_messages: tuple[int, ...] = (1_000, 10_000, 30_000, 100_000)
@@ -211,11 +211,11 @@ _AGAINST: dict[StrategyName, tuple[StrategyName, ...]] = {"alloc": ("pool", "mix
 
 
 class ChangedCells(BaseModel):
-    """Placed cells once more with one thing changed: an option of their solution, the heap or the input queue."""
+    """Placed cells once more with one thing changed: an option of their configuration, the heap or the input queue."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solutions: tuple[SolutionKey, ...]
+    configurations: tuple[ConfigurationKey, ...]
     strategies: tuple[StrategyName, ...]
     cases: tuple[Case, ...]
     heap_factor: float = Field(default=1.0, gt=0, description="over the published heap")
@@ -225,16 +225,16 @@ class ChangedCells(BaseModel):
 
     @model_validator(mode="after")
     def _one_thing(self) -> Self:
-        for solution in map(Solution.parse, self.solutions):
-            words = list(options_on(solution))
+        for configuration in map(Configuration.parse, self.configurations):
+            words = list(options_on(configuration))
             words += [name for name in ("heap_factor", "queue_factor") if not is_about_one(getattr(self, name))]
             if len(words) != 1:
                 raise ValueError(
-                    f"{solution.key} has {', '.join(words) or 'nothing'} changed: give one thing, an option of the "
-                    "solution, heap_factor or queue_factor"
+                    f"{configuration.key} has {', '.join(words) or 'nothing'} changed: give one thing, an option of "
+                    "the configuration, heap_factor or queue_factor"
                 )
-            if solution.language == "cpp" and "heap_factor" in words:
-                raise ValueError(f"{solution.key}: heap_factor belongs to Java")
+            if configuration.language == "cpp" and "heap_factor" in words:
+                raise ValueError(f"{configuration.key}: heap_factor belongs to Java")
         return self
 
 
@@ -244,7 +244,7 @@ class PlacedPart(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solutions: tuple[SolutionKey, ...] = ()
+    configurations: tuple[ConfigurationKey, ...] = ()
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
     cases: tuple[Case, ...] = PUBLISHED_CASES
     scale: float = Field(default=1.0, gt=0, le=4)
@@ -255,11 +255,11 @@ class PlacedPart(BaseModel):
         default=(), description="cells that are placed as they are, too; others of these groups are left out"
     )
 
-    @field_validator("solutions")
+    @field_validator("configurations")
     @classmethod
     def _without_options(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
-        if wrong := next((key for key in keys if options_on(Solution.parse(key))), None):
-            raise ValueError(f"solutions: {wrong} has an option: name it under changed, and here without")
+        if wrong := next((key for key in keys if options_on(Configuration.parse(key))), None):
+            raise ValueError(f"configurations: {wrong} has an option: name it under changed, and here without")
         return keys
 
     @model_validator(mode="after")
@@ -269,31 +269,33 @@ class PlacedPart(BaseModel):
         paired = {side for pair in self.pairs() for side in pair}
         for text, strategies in self.offered().items():
             if alone := [strategy for strategy in strategies if (text, strategy) not in paired]:
-                language = Solution.parse(text).language
+                language = Configuration.parse(text).language
                 raise ValueError(
                     f"{text} {', '.join(alone)} is set against nothing, and trials are placed to tell two cells apart: "
-                    f"name another strategy that it has, or another solution in {language} that has this"
+                    f"name another strategy that it has, or another configuration in {language} that has this"
                 )
         return self
 
     def offered(self) -> dict[str, list[StrategyName]]:
-        """The strategies of each solution."""
-        solutions = {text: Solution.parse(text) for text in self.solutions}
+        """The strategies of each configuration."""
+        configurations = {text: Configuration.parse(text) for text in self.configurations}
         return {
-            text: [each for each in self.strategies if solution.offers(each) and not _impossible(solution, each)]
-            for text, solution in solutions.items()
+            text: [
+                each for each in self.strategies if configuration.offers(each) and not _impossible(configuration, each)
+            ]
+            for text, configuration in configurations.items()
         }
 
     def pairs(self) -> list[tuple[_Side, _Side]]:
-        """What is set against what in each case: the strategies of one solution, and a strategy that has no other
-        beside it against the same one of the solution in its language that is named before."""
+        """What is set against what in each case: the strategies of one configuration, and a strategy that has no other
+        beside it against the same one of the configuration in its language that is named before."""
         pairs: list[tuple[_Side, _Side]] = []
         before: dict[tuple[str, StrategyName], str] = {}
         for text, strategies in self.offered().items():
             own = [(one, other) for one in strategies for other in _AGAINST.get(one, ()) if other in strategies]
             pairs += [((text, one), (text, other)) for one, other in own]
             for strategy in strategies:
-                place = Solution.parse(text).language, strategy
+                place = Configuration.parse(text).language, strategy
                 if place in before and not any(strategy in pair for pair in own):
                     pairs.append(((text, strategy), (before[place], strategy)))
                 before[place] = text
@@ -301,13 +303,13 @@ class PlacedPart(BaseModel):
 
 
 class RealtimeProfile(StudyProfile):
-    """A real-time campaign: searches for every solution x strategy x case x heap; placed trials; sweeps; long, similar
-    and batch trials; and the decision map.
+    """A real-time campaign: searches for every configuration x strategy x case x heap; placed trials; sweeps; long,
+    similar and batch trials; and the decision map.
 
     Its times follow ``scale`` unless they are given.
     """
 
-    solutions: tuple[SolutionKey, ...]
+    configurations: tuple[ConfigurationKey, ...]
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
     cases: tuple[Case, ...] = PUBLISHED_CASES
     scale: float = Field(gt=0, le=4)
@@ -393,80 +395,82 @@ def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
 
 def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
     part = profile.batch
-    searched = tuple(text for text in profile.solutions if not never_frees(Solution.parse(text).collector))
+    searched = tuple(text for text in profile.configurations if not never_frees(Configuration.parse(text).collector))
     if part is None or block >= part.blocks or not searched:
         return []
     sizes = Sizes(profile="batch", scale=profile.scale, **part.model_dump())
-    selection = Selection(solutions=searched, strategies=profile.strategies, cases=profile.cases)
+    selection = Selection(configurations=searched, strategies=profile.strategies, cases=profile.cases)
     return plan_block(sizes, selection, block)
 
 
 def _long_trials(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     part = profile.long_trials
-    for text in part.solutions:
-        solution = Solution.parse(text)
-        for strategy in filter(solution.offers, part.strategies):
+    for text in part.configurations:
+        configuration = Configuration.parse(text)
+        for strategy in filter(configuration.offers, part.strategies):
             for case, cap_seconds in part.cap_seconds.items():
                 lasts = {"cap_seconds": cap_seconds, "major_collections": part.major_collections}
                 spec = RealtimeSpec(
-                    **(_common(profile, solution, strategy, case, block, 1.0) | lasts),
+                    **(_common(profile, configuration, strategy, case, block, 1.0) | lasts),
                     interval_ns=profile.sweeps.interval_ns,
                     seconds=profile.full_seconds,
                     input_queue_ms=profile.input_queue_ms,
                 )
-                yield Planned(spec, _impossible(solution, strategy))
+                yield Planned(spec, _impossible(configuration, strategy))
 
 
 def _similar(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     """The same cells at each scale, at each interval, with the input queue of that scale and with that of scale 1."""
     part = profile.similar
-    for text in part.solutions:
-        solution = Solution.parse(text)
-        for strategy in filter(solution.offers, part.strategies):
+    for text in part.configurations:
+        configuration = Configuration.parse(text)
+        for strategy in filter(configuration.offers, part.strategies):
             for case in part.cases:
                 for scale in part.scales:
                     for interval_ns in part.intervals_ns:
                         for queue_ms in dict.fromkeys((scale * INPUT_QUEUE_MS, INPUT_QUEUE_MS)):
                             spec = RealtimeSpec(
-                                **solution.model_dump(exclude_none=True),
+                                **configuration.model_dump(exclude_none=True),
                                 strategy=strategy, case=case, scale=scale, block=block, interval_ns=interval_ns,
                                 input_queue_ms=queue_ms, major_collections=profile.major_collections,
                             )  # fmt: skip
-                            yield Planned(spec, _impossible(solution, strategy))
+                            yield Planned(spec, _impossible(configuration, strategy))
 
 
 def _first_placed(part: PlacedPart) -> Iterator[Planned]:
     """The first trial of each cell of a part, those that are changed apart."""
-    for text in part.solutions:
-        solution = Solution.parse(text)
-        for strategy in filter(solution.offers, part.strategies):
+    for text in part.configurations:
+        configuration = Configuration.parse(text)
+        for strategy in filter(configuration.offers, part.strategies):
             for case in part.cases:
-                yield Planned(_placed_trial(part, solution, strategy, case), _impossible(solution, strategy))
+                yield Planned(_placed_trial(part, configuration, strategy, case), _impossible(configuration, strategy))
 
 
 def _first_changed(part: PlacedPart) -> Iterator[tuple[RealtimeSpec, RealtimeSpec]]:
     """The first trial of each cell with one thing changed, after that of the cell as it is."""
     offered = part.offered()
     for group in part.changed:
-        for solution in map(Solution.parse, group.solutions):
-            plain = solution.without(*OPTIONS)
+        for configuration in map(Configuration.parse, group.configurations):
+            plain = configuration.without(*OPTIONS)
             for strategy, case in itertools.product(group.strategies, group.cases):
                 if strategy not in offered.get(plain.key, ()) or case not in part.cases:
                     continue
                 to: dict[str, Any] = {}
                 if group.heap_factor != 1:
-                    heap_mb = scaled_heap_mb(solution.layout, solution.collector or "", part.scale)
+                    heap_mb = scaled_heap_mb(configuration.layout, configuration.collector or "", part.scale)
                     to["heap_mb"] = round(heap_mb * group.heap_factor)
                 if group.queue_factor != 1:
                     to["input_queue_ms"] = INPUT_QUEUE_MS * part.scale * group.queue_factor
                 as_it_is = _placed_trial(part, plain, strategy, case)
-                yield as_it_is, _placed_trial(part, solution, strategy, case, **to)
+                yield as_it_is, _placed_trial(part, configuration, strategy, case, **to)
 
 
-def _placed_trial(part: PlacedPart, solution: Solution, strategy: StrategyName, case: Case, **to: Any) -> RealtimeSpec:
+def _placed_trial(
+    part: PlacedPart, configuration: Configuration, strategy: StrategyName, case: Case, **to: Any
+) -> RealtimeSpec:
     seconds = FULL_SECONDS * part.scale
     return RealtimeSpec(
-        **solution.model_dump(exclude_none=True),
+        **configuration.model_dump(exclude_none=True),
         strategy=strategy, case=case, scale=part.scale, block=0,
         interval_ns=next_interval(part.low_ns, part.high_ns, ()), seconds=seconds, cap_seconds=seconds, **to,
     )  # fmt: skip
@@ -484,9 +488,9 @@ def _sizes_of(live: int, strategy: str) -> dict[str, int]:
 
 def _of_map(part: MapPart, text: str, strategy: str, live: int, block: int, queue_ms: float) -> dict[str, Any]:
     """What all trials of the map state. Sizes, heap and times are absolute: scale and case only name what is left."""
-    solution = Solution.parse(text)
+    configuration = Configuration.parse(text)
     return {
-        **solution.model_dump(exclude_none=True), **_sizes_of(live, strategy), "strategy": strategy, "case": "A",
+        **configuration.model_dump(exclude_none=True), **_sizes_of(live, strategy), "strategy": strategy, "case": "A",
         "scale": 1.0, "block": block, "heap_mb": part.heap_mb, "input_queue_ms": queue_ms,
         "prologue_seconds": part.prologue_seconds, "warmup_seconds": part.warmup_seconds,
         "cap_seconds": part.seconds, "major_collections": 0, "min_laps": 0.0,
@@ -504,16 +508,16 @@ def _map_trial(part: MapPart, text: str, strategy: str, block: int, place: tuple
 
 def _first_of_map(profile: RealtimeProfile) -> Iterator[Planned]:
     part = profile.decision_map
-    for text in part.solutions:
-        for strategy in filter(Solution.parse(text).offers, STRATEGIES):
+    for text in part.configurations:
+        for strategy in filter(Configuration.parse(text).offers, STRATEGIES):
             spec = _map_trial(part, text, strategy, 0, next_place(part.design, ()))
-            yield Planned(spec, _impossible(Solution.parse(text), strategy))
+            yield Planned(spec, _impossible(Configuration.parse(text), strategy))
 
 
 def _map_searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     part = profile.decision_map
-    for text in part.solutions:
-        for strategy in filter(Solution.parse(text).offers, STRATEGIES):
+    for text in part.configurations:
+        for strategy in filter(Configuration.parse(text).offers, STRATEGIES):
             for live in part.live_messages:
                 spec = SearchSpec(
                     **_of_map(part, text, strategy, live, block, part.deadline_ms),
@@ -522,7 +526,7 @@ def _map_searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                     full_seconds=part.seconds, confirmations=profile.confirmations,
                     patience_seconds=profile.patience_seconds,
                 )  # fmt: skip
-                yield Planned(spec, _impossible(Solution.parse(text), strategy))
+                yield Planned(spec, _impossible(Configuration.parse(text), strategy))
 
 
 def place_trial(
@@ -544,7 +548,7 @@ def place_trial(
         if record.status == "out_of_memory"
     }  # fmt: skip
     place = next_place(design, tuple(shown_by(design, each) for each in seen), frozenset(without))
-    return _map_trial(profile.decision_map, cell.solution.key, cell.strategy, block, place)
+    return _map_trial(profile.decision_map, cell.configuration.key, cell.strategy, block, place)
 
 
 def questions(profile: RealtimeProfile, machine: Machine) -> list[Question[TrialSpec]]:
@@ -557,7 +561,7 @@ def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
     """Does a cell keep up with a smaller interval than the other one of its pair? Allocating against the pool is what
     the study asks first."""
     cells = {
-        (spec.solution.key, spec.strategy, spec.case): spec
+        (spec.configuration.key, spec.strategy, spec.case): spec
         for item in _first_placed(part)
         if isinstance(spec := item.spec, RealtimeSpec) and not item.unavailable
     }
@@ -589,10 +593,10 @@ def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Questi
     """
     part = profile.decision_map
     questions: list[Question[TrialSpec]] = []
-    for text in part.solutions:
+    for text in part.configurations:
         sides = [
             item.spec for item in _first_of_map(profile)
-            if isinstance(item.spec, RealtimeSpec) and item.spec.solution.key == text and not item.unavailable
+            if isinstance(item.spec, RealtimeSpec) and item.spec.configuration.key == text and not item.unavailable
         ]  # fmt: skip
         if len(sides) < len(STRATEGIES):
             continue
@@ -612,9 +616,9 @@ def changed_cells(part: PlacedPart) -> int:
 
 
 def searched_cells(profile: RealtimeProfile) -> set[tuple[str, str, str]]:
-    """Solution, strategy and case of every search that makes sense."""
+    """Configuration, strategy and case of every search that makes sense."""
     specs = (item.spec for item in _searches(profile, 0) if not item.unavailable)
-    return {(spec.solution.key, spec.strategy, spec.case) for spec in specs if isinstance(spec, SearchSpec)}
+    return {(spec.configuration.key, spec.strategy, spec.case) for spec in specs if isinstance(spec, SearchSpec)}
 
 
 def estimate_seconds(profile: RealtimeProfile) -> float:
@@ -634,15 +638,15 @@ def estimate_seconds(profile: RealtimeProfile) -> float:
 
 def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     for factor in profile.heap_factors:
-        for text in profile.solutions:
-            solution = Solution.parse(text)
-            if solution.language == "cpp" and factor != profile.heap_factors[0]:
+        for text in profile.configurations:
+            configuration = Configuration.parse(text)
+            if configuration.language == "cpp" and factor != profile.heap_factors[0]:
                 continue
-            for strategy in filter(solution.offers, profile.strategies):
+            for strategy in filter(configuration.offers, profile.strategies):
                 for case in profile.cases:
                     spec = SearchSpec(
-                        **_common(profile, solution, strategy, case, block, factor),
-                        larger_heap_mb=_larger_heap_mb(profile, solution, factor),
+                        **_common(profile, configuration, strategy, case, block, factor),
+                        larger_heap_mb=_larger_heap_mb(profile, configuration, factor),
                         low_ns=profile.low_ns,
                         high_ns=profile.high_ns,
                         pdr_loss_ratio=profile.pdr_loss_ratio,
@@ -654,15 +658,15 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                         patience_seconds=profile.patience_seconds,
                         input_queue_ms=profile.input_queue_ms,
                     )
-                    yield Planned(spec, _impossible(solution, strategy))
+                    yield Planned(spec, _impossible(configuration, strategy))
 
 
-def _impossible(solution: Solution, strategy: str) -> str | None:
-    """One line that says why the solution has no such strategy, or why a stream without an end has no place in its
+def _impossible(configuration: Configuration, strategy: str) -> str | None:
+    """One line that says why the configuration has no such strategy, or why a stream without an end has no place in its
     heap; None where neither is so."""
-    if not never_frees(solution.collector):
-        return no_such_pair(solution, strategy)
-    label = collector_named(solution.collector or "").label
+    if not never_frees(configuration.collector):
+        return no_such_pair(configuration, strategy)
+    label = collector_named(configuration.collector or "").label
     return f"{label} never frees: a stream without an end has no place in any heap"
 
 
@@ -673,52 +677,57 @@ def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     points = {(factor * usual_ms, 0.0, 1.0): None for factor in part.queue_factors}
     points |= {(usual_ms, factor * usual_ms, 1.0): None for factor in part.intermediate_factors}
     points |= {(usual_ms, 0.0, factor): None for factor in part.heap_factors}
-    for text in part.solutions:
-        solution = Solution.parse(text)
-        for strategy in filter(solution.offers, part.strategies):
+    for text in part.configurations:
+        configuration = Configuration.parse(text)
+        for strategy in filter(configuration.offers, part.strategies):
             for case in part.cases:
                 for queue_ms, between_ms, factor in points:
-                    if solution.language == "cpp" and factor != 1.0:
+                    if configuration.language == "cpp" and factor != 1.0:
                         continue
                     spec = RealtimeSpec(
-                        **_common(profile, solution, strategy, case, block, factor),
+                        **_common(profile, configuration, strategy, case, block, factor),
                         interval_ns=part.interval_ns,
                         seconds=profile.full_seconds,
                         input_queue_ms=queue_ms,
                         intermediate_queue_ms=between_ms,
                     )
-                    yield Planned(spec, _impossible(solution, strategy))
+                    yield Planned(spec, _impossible(configuration, strategy))
 
 
-def _heap_mb(profile: RealtimeProfile, solution: Solution, factor: float) -> int:
-    return round(scaled_heap_mb(solution.layout, solution.collector or "", profile.scale) * factor)
+def _heap_mb(profile: RealtimeProfile, configuration: Configuration, factor: float) -> int:
+    return round(scaled_heap_mb(configuration.layout, configuration.collector or "", profile.scale) * factor)
 
 
-def _larger_heap_mb(profile: RealtimeProfile, solution: Solution, factor: float) -> int | None:
-    if solution.language == "cpp" or profile.larger_heap_factor is None:
+def _larger_heap_mb(profile: RealtimeProfile, configuration: Configuration, factor: float) -> int | None:
+    if configuration.language == "cpp" or profile.larger_heap_factor is None:
         return None
-    return _heap_mb(profile, solution, factor * profile.larger_heap_factor)
+    return _heap_mb(profile, configuration, factor * profile.larger_heap_factor)
 
 
 def _common(
-    profile: RealtimeProfile, solution: Solution, strategy: StrategyName, case: Case, block: int, heap_factor: float
+    profile: RealtimeProfile,
+    configuration: Configuration,
+    strategy: StrategyName,
+    case: Case,
+    block: int,
+    heap_factor: float,
 ) -> dict[str, Any]:
     settings: dict[str, Any] = {
-        **solution.model_dump(exclude_none=True),
+        **configuration.model_dump(exclude_none=True),
         "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
         "cap_seconds": profile.cap_seconds, "major_collections": profile.major_collections,
         "prologue_seconds": profile.prologue_seconds, "warmup_seconds": profile.warmup_seconds,
     }  # fmt: skip
-    if solution.language == "java" and heap_factor != 1.0:
-        settings["heap_mb"] = _heap_mb(profile, solution, heap_factor)
+    if configuration.language == "java" and heap_factor != 1.0:
+        settings["heap_mb"] = _heap_mb(profile, configuration, heap_factor)
     return settings
 
 
 def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per solution of the study, with what the profile searches or places of it and why the rest is left
+    """One row per configuration of the study, with what the profile searches or places of it and why the rest is left
     out."""
-    known = (solution.key for solution in every_solution())
-    wanted = tuple(dict.fromkeys((*profile.solutions, *profile.placed.solutions)))
+    known = (configuration.key for configuration in every_configuration())
+    wanted = tuple(dict.fromkeys((*profile.configurations, *profile.placed.configurations)))
     placed = {item.spec for item in _first_placed(profile.placed)}
     of_cells = [item for item in planned if isinstance(item.spec, SearchSpec) or item.spec in placed]
     return catalogue_of(profile.profile, wanted, known, of_cells, LiveSpec)
@@ -727,7 +736,7 @@ def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFr
 STUDY = Study(
     name="realtime",
     notebook="04_realtime",
-    question="At what packet rate does each solution stop losing packets?",
+    question="At what packet rate does each configuration stop losing packets?",
     modes=(
         Mode(
             RealtimeSpec,
@@ -751,6 +760,5 @@ STUDY = Study(
     questions=questions,
     cost=seen_in,
     placed=place_trial,
-    as_now=as_now,
     readable=replace(READABLE, cost="cpu_ns_per_message"),
 )

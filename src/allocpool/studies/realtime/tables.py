@@ -28,23 +28,19 @@ from allocpool.campaign.tidy import (
     ns_per_item,
     number,
     read_trial,
-    rows_of,
     text,
     trial_row,
     whole,
-    with_columns,
 )
 from allocpool.packets.columns import (
     COUNTS,
     LAPS_COLUMNS,
     PACKETS_COLUMNS,
     batch_row,
-    in_todays_words,
     laps_row,
     packets_columns,
 )
 from allocpool.packets.columns import TRIALS as BATCH
-from allocpool.packets.laps import LAPS
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import options_on, scaled_heap_mb
 from allocpool.runtimes.collectors import never_frees
@@ -62,7 +58,7 @@ from allocpool.studies.realtime.measurement import (
     SourceRun,
 )
 from allocpool.studies.realtime.placed import Seen, seen_of
-from allocpool.studies.realtime.specs import INPUT_QUEUE_MS, PDR_LOSS_RATIO
+from allocpool.studies.realtime.specs import INPUT_QUEUE_MS
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
 
@@ -91,7 +87,7 @@ TICKS = {
 }
 
 PLACEMENT = {
-    "source_processor": whole("processor that the source was last seen on; empty: older records, or not told"),
+    "source_processor": whole("processor that the source was last seen on; empty: not known"),
     "source_moves": whole("looks, one every 100 ms, that found it elsewhere than the one before"),
     "consumer_processor": whole("processor that the consumer ended on"),
     "consumer_moved": Column("boolean", nullable=True, description="it began elsewhere"),
@@ -117,7 +113,6 @@ TRIALS = DataFrameSchema(
             "float64",
             COUNT,
             description="ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: none",
-            metadata={"older": 0.0},
         ),
         "stall_ms": Column("float64", COUNT, description="stop of the consumer on purpose, ms"),
         "seconds": number("length after the warm-up, s"),
@@ -152,15 +147,12 @@ SEARCHES = DataFrameSchema(
         "heap_factor": _HEAP_FACTOR,
         "input_queue_ms": INPUT_QUEUE,
         "queue_factor": _QUEUE_FACTOR,
-        "full_seconds": number(
-            "shortest length of a trial of full length, s; empty: older records, not told", POSITIVE
-        ),
+        "full_seconds": number("shortest length of a trial of full length, s", POSITIVE),
         "pdr_loss_ratio": number("lost of what was generated, at most, at the PDR interval", POSITIVE),
         "confirmations": Column(
             "int64",
             POSITIVE,
-            description="trials of full length that decide each end of a bracket; older records: 1",
-            metadata={"older": 1},
+            description="trials of full length that decide each end of a bracket",
         ),
         "low_ns": Column("float64", POSITIVE, description="smallest interval tried, ns"),
         "high_ns": Column("float64", POSITIVE, description="largest interval tried, ns"),
@@ -193,12 +185,12 @@ SEARCHES = DataFrameSchema(
         ),
         "probes": whole("measurements of all kinds"),
         "full_trials": whole("of these, of full length in a fresh process"),
-        "intervals_tried": whole("intervals that they were at; empty: older records"),
+        "intervals_tried": whole("intervals that they were at"),
         "highest_trials": whole(
             "of these trials, those at the largest interval, the source never still for half of the queue; empty: "
             "older records"
         ),
-        "highest_losing": whole("of these, those that lost more than pdr_loss_ratio; empty: older records"),
+        "highest_losing": whole("of these, those that lost more than pdr_loss_ratio"),
         "caps_reached": whole("of these, ended before three major collections"),
         "slowed_trials": whole("of these, lost while the machine was slowed"),
         "search_seconds": number("the whole search, s", POSITIVE),
@@ -395,45 +387,6 @@ def _trial_marks(row: Mapping[str, Any]) -> Row:
     return marks
 
 
-_NO_MORE = [f"{of}lost_{end}_ppm" for of in ("", "compared_", "larger_heap_") for end in ("low", "high")]
-"""Bounds over packets, as if each were lost by itself: they are lost in bursts."""
-
-
-def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Stored tables of an earlier version in today's columns and words.
-
-    The PDR interval lost 200 of a million at most before that could be chosen, and two laps were not asked for. Shorter
-    slips than today's had rows.
-    """
-    tables = in_todays_words(tables)
-    searches, trials = tables["searches"], tables["trials"]
-    added: dict[str, list[Row]] = {}
-    if "queue_factor" not in searches:
-        probes: dict[str, list[Row]] = {}
-        for probe in rows_of(tables["probes"]):
-            probes.setdefault(str(probe["trial_id"]), []).append(probe)
-        added["searches"] = [
-            {"pdr_loss_ratio": PDR_LOSS_RATIO, **_search_marks(row, probes.get(str(row["trial_id"]), ()))}
-            for row in rows_of(searches)
-        ]
-    if "queue_factor" not in trials:
-        added["trials"] = [{**_trial_marks(row), **laps_row(row, row["received"], LAPS)} for row in rows_of(trials)]
-    now = {**tables, **{name: with_columns(tables[name], rows, SCHEMAS[name]) for name, rows in added.items()}}
-    now = {name: _on_one_clock(table.drop(columns=_NO_MORE, errors="ignore")) for name, table in now.items()}
-    if "slips" in now:
-        now["slips"] = now["slips"][now["slips"]["length_ns"] >= LISTED_SLIP_NS].reset_index(drop=True)
-    return now
-
-
-def _on_one_clock(events: pd.DataFrame) -> pd.DataFrame:
-    """Times of events were told by the system's clock and once more in seconds after the warm-up's end."""
-    if "start_s" not in events:
-        return events
-    ends = [name for name in ("start", "end") if f"{name}_s" in events]
-    since = {f"{end}_ns": (1e9 * events[f"{end}_s"]).round().astype("int64") for end in ends}
-    return events.assign(**since).drop(columns=[f"{end}_s" for end in ends])
-
-
 def _heap_factor(spec: Mapping[str, Any], heap_mb: int | None) -> float | None:
     return heap_mb / scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if heap_mb else None
 
@@ -568,7 +521,8 @@ def is_about_one(factor: float) -> bool:
 
 
 def _is_changed(row: Mapping[str, Any]) -> bool:
-    """Whether one thing is changed about a placed cell: its heap, its input queue, or an option of its solution."""
+    """Whether one thing is changed about a placed cell: its heap, its input queue, or an option of its
+    configuration."""
     as_published = is_about_one(row["heap_factor"] or 1.0) and is_about_one(_queue_factor(row))
     return not as_published or bool(options_on(SimpleNamespace(**row)))
 

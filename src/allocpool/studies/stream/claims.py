@@ -42,7 +42,7 @@ from allocpool.studies.stream.tables import SEARCHES, SWITCH_ROWS, label
 
 SOURCE = "Sub-10 ms Latency in Java: Concurrent GC with Green Threads, Hazelcast, 2020-08-05"
 CONFIGURATION = (
-    "solution", "cooperative_threads", "aggregate", "processors", "sources", "hiccup_ms", "new_size_mb",
+    "configuration", "cooperative_threads", "aggregate", "processors", "sources", "hiccup_ms", "new_size_mb",
     "asked_parallel_gc_threads", "asked_concurrent_gc_threads", "heap_mb", "pause_target_ms", "window_ms", "slide_ms",
     "seconds",
 )  # fmt: skip
@@ -80,18 +80,18 @@ class Era:
     """Who stands for the collectors that the source speaks of: collector and runtime by its name there."""
 
     name: str
-    solutions: Mapping[str, tuple[str, int]]
+    configurations: Mapping[str, tuple[str, int]]
 
     def of(self, table: pd.DataFrame, *names: str) -> pd.DataFrame:
         """The rows of these collectors, or of all."""
-        wanted = [self.solutions[name] for name in names or self.solutions]
+        wanted = [self.configurations[name] for name in names or self.configurations]
         inside = [pair in wanted for pair in zip(table["collector"], table["runtime"], strict=True)]
         return table[pd.Series(inside, index=table.index, dtype=bool)]
 
     @property
     def text(self) -> str:
         """``G1 / 17, ZGC / 17``."""
-        return ", ".join(label(collector, runtime) for collector, runtime in self.solutions.values())
+        return ", ".join(label(collector, runtime) for collector, runtime in self.configurations.values())
 
 
 THEN = Era("published collectors", {"G1": ("g1", 17), "ZGC": ("zgc", 17)})
@@ -104,7 +104,7 @@ PUBLISHED = Era("published figures", {"G1": ("g1", 15), "ZGC": ("zgc", 15)})
 class Pair(Ordering):
     """One value of two configurations that differ in one thing, at one rate: the first is expected to be larger."""
 
-    solution: str = field(kw_only=True)
+    configuration: str = field(kw_only=True)
     collector: str = field(kw_only=True)
     compared: str = field(kw_only=True)
     at: str = field(kw_only=True)
@@ -232,15 +232,15 @@ def _compared(larger: pd.Series, smaller: pd.Series) -> Callable[[float], Compar
 def _pair(sides: Sequence[pd.DataFrame], compared: str, at: str, value: str, exact: bool = False) -> Pair:
     """The two sides as a pair, of the trials that kept up."""
     behind = [int((~keeping_up(side)).sum()) for side in sides]
-    solution = str(sides[0]["solution"].iloc[0])
+    configuration = str(sides[0]["configuration"].iloc[0])
     larger, smaller = (_kept_up(side, value) for side in sides)
     again = _compared(larger, smaller)
     return Pair(
-        f"{solution} {compared}",
+        f"{configuration} {compared}",
         at,
         again(decisions.ALPHA),
         f"fell behind in {behind[0]} trials and in {behind[1]}: no figure for both",
-        solution=solution,
+        configuration=configuration,
         collector=str(sides[0]["collector"].iloc[0]),
         compared=compared,
         at=at,
@@ -281,14 +281,14 @@ def published_threads(rows: pd.DataFrame) -> int:
     return max(1, int(rows["cores"].max()) - left)
 
 
-def _by_solution(rows: pd.DataFrame) -> list[pd.DataFrame]:
-    return [group for _, group in rows.groupby("solution", sort=False)]
+def _by_configuration(rows: pd.DataFrame) -> list[pd.DataFrame]:
+    return [group for _, group in rows.groupby("configuration", sort=False)]
 
 
 def left_to_collector(trials: pd.DataFrame, value: str = FIRST, exact: bool = False) -> list[Pair]:
     """A thread for every processor over as many as the source would choose, latency: above one, leaving some pays."""
     every: list[Pair] = []
-    for rows in _by_solution(only(trials)):
+    for rows in _by_configuration(only(trials)):
         count, fewer = int(rows["cores"].max()), published_threads(rows)
         if fewer < count:
             every += pairs(
@@ -300,7 +300,7 @@ def left_to_collector(trials: pd.DataFrame, value: str = FIRST, exact: bool = Fa
 def thread_sweep(trials: pd.DataFrame, value: str = FIRST, exact: bool = False) -> list[Pair]:
     """Every other number of cooperative threads over as many as processors but those of the collector, latency."""
     every: list[Pair] = []
-    for rows in _by_solution(only(trials)):
+    for rows in _by_configuration(only(trials)):
         theory = max(1, int(rows["cores"].max()) - concurrent_threads(rows))
         for other in sorted(set(rows["cooperative_threads"]) - {theory}):
             compared = f"{other} threads over {theory}, latency"
@@ -317,7 +317,7 @@ def held(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> pd.D
     ``confirmations``: probes of each rate of a search, 1 for trials. ``windows``: of each probe or trial.
     """
     names = [
-        "solution", "collector", "runtime", "cores", "cooperative_threads", "tail", "seconds", "slide_ms", "block",
+        "configuration", "collector", "runtime", "cores", "cooperative_threads", "tail", "seconds", "slide_ms", "block",
     ]  # fmt: skip
     rows = []
     searched = finished(searches)
@@ -353,7 +353,7 @@ def more_throughput(found: pd.DataFrame, exact: bool = False) -> list[Pair]:
     """As many threads as the source would choose over one for every processor, highest throughput within the target:
     above one, leaving some pays."""
     every = []
-    for _, group in found.groupby(["solution", "tail"], dropna=False, sort=False):
+    for _, group in found.groupby(["configuration", "tail"], dropna=False, sort=False):
         count = int(group["cores"].max())
         for fewer in sorted(set(group["cooperative_threads"]) - {count}, reverse=True):
             sides = [group[group["cooperative_threads"] == threads] for threads in (fewer, count)]
@@ -372,11 +372,12 @@ def _throughput(sides: Sequence[pd.DataFrame], compared: str, exact: bool) -> Pa
     if exact:
         again = _compared(*(side.set_index("block")["held_items_per_second"] for side in sides))
     return Pair(
-        f"{sides[0]['solution'].iloc[0]} {compared}",
+        f"{sides[0]['configuration'].iloc[0]} {compared}",
         at,
         again(decisions.ALPHA),
         "every rate that was tried held, or none did",
-        solution=str(sides[0]["solution"].iloc[0]), collector=str(sides[0]["collector"].iloc[0]), compared=compared,
+        configuration=str(sides[0]["configuration"].iloc[0]), collector=str(sides[0]["collector"].iloc[0]),
+        compared=compared,
         at=at, not_kept_up=(0, 0), windows=int(both["windows"].min()), again=again, exact=exact,
     )  # fmt: skip
 
@@ -521,9 +522,9 @@ def published_figures() -> Stream:
     events = metal.map({True: 10_000_000, False: _MILLION_EVENTS})
     collectors = rows["collector"].map(lambda label: collector_labelled(str(label)).name)
     trials = rows.assign(
-        **PLAIN, collector=collectors, runtime=PUBLISHED.solutions["G1"][1], block=0, status="ok", kept_up=True,
+        **PLAIN, collector=collectors, runtime=PUBLISHED.configurations["G1"][1], block=0, status="ok", kept_up=True,
         tail=FAR_TAIL, heap_mb=0, seconds=240.0, slide_ms=10, pause_target_ms=None, events_per_second=events,
-        solution=rows["collector"] + " on " + rows["machine"], cores=metal.map({True: 96, False: 16}),
+        configuration=rows["collector"] + " on " + rows["machine"], cores=metal.map({True: 96, False: 16}),
         cooperative_threads=rows["jet_threads"], window_ms=metal.map({True: 1000, False: 10_000}),
         concurrent_gc_threads=collectors.map({"g1": 3, "zgc": 2}).where(~metal, 16),
         offered_items_per_second=rows["million_items_per_second"] * 1e6,
@@ -609,14 +610,14 @@ def _g1_over_the_best(data: Stream) -> list[Pair]:
         return []
     compared = [
         _throughput([left, rival], f"with processors left to it over {name} on all, highest throughput", data.exact)
-        for name, rival in every.groupby("solution", sort=False)
+        for name, rival in every.groupby("configuration", sort=False)
     ]
     return reaching(far(compared), _G1_GAIN)
 
 
 def _one_below_theory(data: Stream) -> list[Pair]:
     every: list[Pair] = []
-    for rows in _by_solution(only(data.of("ZGC"))):
+    for rows in _by_configuration(only(data.of("ZGC"))):
         theory = int(rows["cores"].max()) - concurrent_threads(rows)
         if theory > 1:
             compared = f"{theory} threads over {theory - 1}, latency"
@@ -626,7 +627,7 @@ def _one_below_theory(data: Stream) -> list[Pair]:
 
 def _two_thirds(data: Stream) -> list[Pair]:
     every: list[Pair] = []
-    for rows in _by_solution(only(data.of("G1"))):
+    for rows in _by_configuration(only(data.of("G1"))):
         cores, counts = int(rows["cores"].max()), sorted(set(rows["cooperative_threads"]))
         theory, fewer = cores - concurrent_threads(rows), min(counts, key=lambda count: abs(count - cores * 2 / 3))
         if cores >= _MANY_CORES and fewer < theory:
@@ -706,8 +707,8 @@ def within_target(data: Stream) -> list[Pair]:
         effect = decisions.effect_that_matters()
         again = partial(decisions.compare_with, 1 / answered_ms(group), 1 / data.target_ms, effect)
         pair = Pair(
-            f"{data.target_ms:g} ms", f"{group['solution'].iloc[0]} at {_at(group)}", again(decisions.ALPHA),
-            solution=str(group["solution"].iloc[0]), collector="g1", compared="latency", at=_at(group),
+            f"{data.target_ms:g} ms", f"{group['configuration'].iloc[0]} at {_at(group)}", again(decisions.ALPHA),
+            configuration=str(group["configuration"].iloc[0]), collector="g1", compared="latency", at=_at(group),
             not_kept_up=(0, int((~keeping_up(group)).sum())), windows=_windows(group), again=again, exact=data.exact,
             trials=group,
         )  # fmt: skip
@@ -723,14 +724,14 @@ def answered_ms(trials: pd.DataFrame) -> pd.Series:
 
 
 def _way(data: Stream, way: str) -> dict[str, pd.Series]:
-    """By solution, medians of this way by block, ns, less what reading the clock takes; of tasklets, in which it may be
-    more than all else, with it."""
+    """By configuration, medians of this way by block, ns, less what reading the clock takes; of tasklets, in which it
+    may be more than all else, with it."""
     found = {}
-    for solution, rows in finished(data.era.of(data.switches)).groupby("solution", sort=False):
+    for configuration, rows in finished(data.era.of(data.switches)).groupby("configuration", sort=False):
         medians = rows.pivot_table(index="block", columns="way", values="p50_ns", aggfunc="median").astype(float)
         if way in medians and (way != "platform" or "empty" in medians):
             less = medians["empty"] if way == "platform" else 0.0
-            found[str(solution)] = (medians[way] - less).clip(lower=1.0)
+            found[str(configuration)] = (medians[way] - less).clip(lower=1.0)
     return found
 
 
@@ -738,14 +739,14 @@ def _switches(data: Stream) -> list[Pair]:
     threads, tasklets = _way(data, "platform"), _way(data, "tasklets")
     compared, at = "from thread to thread over from tasklet to tasklet", "on one processor"
     every = []
-    for solution in (name for name in threads if name in tasklets):
-        again = _compared(threads[solution], tasklets[solution])
+    for configuration in (name for name in threads if name in tasklets):
+        again = _compared(threads[configuration], tasklets[configuration])
         every.append(
             Pair(
-                f"{solution} {compared}",
+                f"{configuration} {compared}",
                 at,
                 again(decisions.ALPHA),
-                solution=solution,
+                configuration=configuration,
                 collector="",
                 compared=compared,
                 at=at,
@@ -760,12 +761,12 @@ def _thread_switch(data: Stream) -> Evidence:
     """Whether a switch takes so long: by two one-sided tests against the ends of the range."""
     columns = ["what", "low", "high", "trials", "p", "p_against", "ns"]
     rows = []
-    for solution, switch_ns in _way(data, "platform").items():
+    for configuration, switch_ns in _way(data, "platform").items():
         found, compared = stats.geometric_interval(switch_ns), decisions.compare_with(switch_ns, 1.0)
         low, high, effect = *_SWITCH_NS, decisions.effect_that_matters()
         p = max(compared.p_above(low), compared.p_below(high))
         outside = min(1.0, 2 * min(compared.p_below(low / effect), compared.p_above(high * effect)))
-        rows.append([solution, found.low, found.high, found.trials, p, outside, found.estimate])
+        rows.append([configuration, found.low, found.high, found.trials, p, outside, found.estimate])
     table = pd.DataFrame(rows, columns=columns)
     shown = shown_by(table["p"].to_list(), table["p_against"].to_list())
     return Evidence(table.assign(shown=shown), () if rows else (_NO_SWITCH,))

@@ -54,11 +54,11 @@ def _changed(data: Stream, trials: pd.DataFrame) -> Iterator[tuple[str, pd.Serie
     kept = trials[keeping_up(trials)]
     yield PAUSES, kept.set_index("block")["gc_pause_max_ms"].astype(float).dropna()
     every = finished(data.trials)
-    collector, runtime = data.era.solutions["ZGC"]
-    solution = label(collector, runtime)
+    collector, runtime = data.era.configurations["ZGC"]
+    configuration = label(collector, runtime)
     # A target for pauses is G1's alone.
-    other = _like(every, trials, solution=solution, pause_target_ms=None)
-    yield f"the collector is {solution}", answered_ms(other)
+    other = _like(every, trials, configuration=configuration, pause_target_ms=None)
+    yield f"the collector is {configuration}", answered_ms(other)
     cores = int(trials["cores"].max())
     if cores > trials["cooperative_threads"].max():
         yield EVERY_PROCESSOR, answered_ms(_like(every, trials, cooperative_threads=cores))

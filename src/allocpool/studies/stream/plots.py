@@ -49,16 +49,17 @@ class _Looks:
         runtimes, threads = (sorted(rows[name].astype(int).unique()) for name in ("runtime", "cooperative_threads"))
         strokes = {feature: place % len(_LINES) for place, feature in enumerate(reversed(runtimes))}
         self.markers = dict(zip(threads, itertools.cycle(_MARKERS), strict=False))
-        solutions = rows.drop_duplicates("solution").set_index("solution")
-        self.colours = solutions["collector"].map(colour_of).to_dict()
+        configurations = rows.drop_duplicates("configuration").set_index("configuration")
+        self.colours = configurations["collector"].map(colour_of).to_dict()
         looks = {f"{runtime} {some}": (runtime, some) for runtime in runtimes for some in threads}
         self.drawn: dict[str, Any] = {
-            "hue": "solution", "palette": self.colours, "style": "look", "legend": False, "markersize": 6, **style.BARS,
+            "hue": "configuration", "palette": self.colours, "style": "look", "legend": False, "markersize": 6,
+            **style.BARS,
             "markers": {look: self.markers[some] for look, (_, some) in looks.items()},
             "dashes": {look: _DASHES[strokes[runtime]] for look, (runtime, _) in looks.items()},
         }  # fmt: skip
         self.lines = [mark(row.Index, colour_of(row.collector), line=_LINES[strokes[row.runtime]])
-                      for row in records(solutions)]  # fmt: skip
+                      for row in records(configurations)]  # fmt: skip
         self.threads = [mark(f"threads: {some}", GREY, shape) for some, shape in self.markers.items()]
 
 
@@ -71,8 +72,8 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
     one the published charts below them.
 
     Left the latency to the first result of a window, as published, right to the last. A row of panels for each kind of
-    windows and each input (or number of keys) that stays. One line per solution and number of cooperative threads; an
-    open mark at the top is a rate that was not kept up.
+    windows and each input (or number of keys) that stays. One line per configuration and number of cooperative threads;
+    an open mark at the top is a rate that was not kept up.
     """
     rows = curves(trials, axis)
     if rows.empty or rows["first_ms"].isna().all():
@@ -100,11 +101,11 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
     for panel, place, mine in by_panel(grid, long):
         for row in records(mine[mine["kept_up"] < mine["n"]]):
             place.scatter([row.millions], [top], marker=looks.markers[row.cooperative_threads], facecolors="none",
-                          edgecolors=looks.colours[row.solution])  # fmt: skip
+                          edgecolors=looks.colours[row.configuration])  # fmt: skip
         log_axes(place, "x", mine["millions"])
         if panel in beside:
             _published(place, beside[panel])
-    words = ends(rows, "first_ms", ["solution", "cooperative_threads"], "ms")
+    words = ends(rows, "first_ms", ["configuration", "cooperative_threads"], "ms")
     text = f"Latency to the first result against throughput, {rows['tail'].dropna().min()}: {words}."
     return finish(grid, text, 3, handles=[*looks.lines, *looks.threads], x="million items a second",
                   y="latency, ms (log)")  # fmt: skip
@@ -153,7 +154,7 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
         panel.set_xticks(range(len(asked) + 1), [_DEFAULT, *(f"{value}" for value in asked)])
     rule(grid, y=target_ms)
     log_axes(grid, "y", [target_ms, *every[FIRST]], most=5)
-    words = ends(every, FIRST, ["solution", "cooperative_threads"], "ms")
+    words = ends(every, FIRST, ["configuration", "cooperative_threads"], "ms")
     text = f"Latency to the first result by setting of the collector ({', '.join(_SETTINGS[name] for name in found)})"
     return finish(grid, f"{text}: {words}.", 3, "", [*looks.lines, *looks.threads])
 
@@ -185,7 +186,7 @@ def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_m
     for name, panel in grid.axes_dict.items():
         table, value = shown[name]
         known = table.dropna(subset=[value]).astype({value: float})
-        for place, (_, line) in enumerate(known.groupby(["solution", "tail"], sort=False)):
+        for place, (_, line) in enumerate(known.groupby(["configuration", "tail"], sort=False)):
             drawn = _styled(line.assign(cooperative_threads=min(looks.markers)))
             drawn["at"] = line["cooperative_threads"].astype(int) + 0.02 * place
             sns.lineplot(drawn, x="at", y=value, **looks.drawn, ax=panel)
@@ -197,7 +198,7 @@ def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_m
         else:
             panel.set(title="", xlabel="cooperative threads of the engine",
                       ylabel=f"million items/s within {target_ms:g} ms")  # fmt: skip
-    words = ends(rows, FIRST, ["solution", "cooperative_threads"], "ms")
+    words = ends(rows, FIRST, ["configuration", "cooperative_threads"], "ms")
     tails = ", ".join(sorted(rows["tail"].dropna().unique()))
     text = f"Latency to the first result ({tails}) and throughput by threads of the engine: {words}."
     return finish(grid, text, 2, "", looks.lines)

@@ -178,7 +178,7 @@ class PipelineSpec(EngineSpec):
         results = min(self.keys, events_per_second * self.window_ms / 1000) * 1000 / self.slide_ms
         return events_per_second + results
 
-    def configuration(self) -> str:
+    def cell_name(self) -> str:
         words = [
             f"{self.collector} {self.runtime}, {self.cooperative_threads} {self.processors} threads, {self.aggregate}",
             f"windows of {self.window_ms} by {self.slide_ms} ms",
@@ -222,9 +222,9 @@ class StreamSpec(PipelineSpec):
         """When sources are held: half-way of what is measured, at the end of a slide, ms after event 0."""
         return self.warmup_ms + self.windows // 2 * self.slide_ms
 
-    def configuration(self) -> str:
+    def cell_name(self) -> str:
         held = f", held for {self.hiccup_ms} ms" if self.hiccup_ms else ""
-        return f"{super().configuration()}, {self.events_per_second:,} events/s, {self.keys:,} keys{held}"
+        return f"{super().cell_name()}, {self.events_per_second:,} events/s, {self.keys:,} keys{held}"
 
     def expected_seconds(self) -> float:
         return _SET_UP_S + self.warmup_seconds + self.seconds
@@ -262,8 +262,8 @@ class StreamSearchSpec(PipelineSpec):
             raise ValueError(f"seconds {self.seconds:g} hold {self.windows} window(s), too few for any percentile")
         return self
 
-    def configuration(self) -> str:
-        return f"{super().configuration()}, highest rate"
+    def cell_name(self) -> str:
+        return f"{super().cell_name()}, highest rate"
 
     def expected_seconds(self) -> float:
         steps = math.log(self.high_events_per_second / self.low_events_per_second) / math.log1p(self.resolution)
@@ -305,5 +305,5 @@ class StreamSwitchSpec(EngineSpec):
     def expected_seconds(self) -> float:
         return _SET_UP_S + self.turns * sum(_SWITCHES_S[way] for way in self.ways)
 
-    def configuration(self) -> str:
+    def cell_name(self) -> str:
         return f"{self.collector} {self.runtime}, {self.parties} parties"

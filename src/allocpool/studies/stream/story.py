@@ -104,7 +104,7 @@ _CURVE = (
 
 def name_of(row: pd.Series) -> str:
     """A configuration for a reader."""
-    parts = [str(row["solution"]), f"{row['cooperative_threads']} {row['processors']}", str(row["aggregate"])]
+    parts = [str(row["configuration"]), f"{row['cooperative_threads']} {row['processors']}", str(row["aggregate"])]
     if row["sources"] == "single":
         parts.append("one source")
     settings = {
@@ -196,7 +196,7 @@ def pairs_grid(every: Sequence[Pair]) -> pd.DataFrame:
     """Comparisons for a reader, decided together."""
     names = [
         {
-            "solution": pair.solution, "compared": pair.compared, "at": pair.at,
+            "configuration": pair.configuration, "compared": pair.compared, "at": pair.at,
             "fell behind": f"{pair.not_kept_up[0]} / {pair.not_kept_up[1]}",
         }
         for pair in every
@@ -213,18 +213,18 @@ def gaps(trials: pd.DataFrame, searches: pd.DataFrame, plan: pd.DataFrame) -> pd
     """What has no latency, and why: trials and searches that failed or fell behind, collectors that the profile leaves
     out."""
     rows = [
-        (solution, len(failed), f"search {failed['status'].iloc[0]}: {reason}")
-        for (solution, reason), failed in searches[searches["status"] != "ok"].groupby(["solution", "reason"])
+        (configuration, len(failed), f"search {failed['status'].iloc[0]}: {reason}")
+        for (configuration, reason), failed in searches[searches["status"] != "ok"].groupby(["configuration", "reason"])
     ]
-    for solution, group in trials.groupby("solution", sort=False):
+    for configuration, group in trials.groupby("configuration", sort=False):
         behind = group[(group["status"] == "ok") & ~keeping_up(group)]
         if len(behind):
             least = millions(behind["offered_items_per_second"].min())
-            rows.append((solution, len(behind), f"fell behind, at {least} million items a second or more"))
+            rows.append((configuration, len(behind), f"fell behind, at {least} million items a second or more"))
         for reason, failed in group[group["status"] != "ok"].groupby("reason", dropna=False):
-            rows.append((solution, len(failed), f"{failed['status'].iloc[0]}: {reason}"))
-    rows += [(row["solution"], 0, row["left_out_because"]) for _, row in plan[~plan["planned"]].iterrows()]
-    return pd.DataFrame(rows, columns=["solution", "trials", "reason"])
+            rows.append((configuration, len(failed), f"{failed['status'].iloc[0]}: {reason}"))
+    rows += [(row["configuration"], 0, row["left_out_because"]) for _, row in plan[~plan["planned"]].iterrows()]
+    return pd.DataFrame(rows, columns=["configuration", "trials", "reason"])
 
 
 _ONE_RATE = ("events_per_second", "keys", "window_ms", "slide_ms", "seconds")
@@ -264,11 +264,11 @@ def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
     done = commonest_rate(trials)
     done = done[keeping_up(done)]
     rows = []
-    for (solution, threads), group in done.groupby(["solution", "cooperative_threads"], sort=False):
+    for (configuration, threads), group in done.groupby(["configuration", "cooperative_threads"], sort=False):
         names = ["gc_pauses", "young_per_s", "gc_pause_max_ms", "cpu_gc", "cpu_application", "allocated_mb_per_s"]
         told = {name: _cell(group[name]) for name in names}
         rows.append({
-            "solution": solution, "threads": threads, "n": len(group),
+            "configuration": configuration, "threads": threads, "n": len(group),
             "GC threads": f"{group['parallel_gc_threads'].max()} / {group['concurrent_gc_threads'].max()}",
             "pauses": told["gc_pauses"], "young, a second": told["young_per_s"],
             "longest, ms": told["gc_pause_max_ms"], "GC, processors": told["cpu_gc"],
@@ -298,15 +298,15 @@ def switch_table(switches: pd.DataFrame) -> pd.DataFrame:
     done = finished(switches)
     rows = [
         {
-            "solution": solution, "from turn to turn": _WAYS[str(way)], "n": len(group),
+            "configuration": configuration, "from turn to turn": _WAYS[str(way)], "n": len(group),
             **{
                 f"{name}, ns": _cell(group[f"{name}_ns"])
                 for name in ("p10", "p50", "p90")
             },
         }
-        for (solution, way), group in done.groupby(["solution", "way"], sort=False)
+        for (configuration, way), group in done.groupby(["configuration", "way"], sort=False)
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "from turn to turn", "n", "p10, ns", "p50, ns", "p90, ns"])
+    return pd.DataFrame(rows, columns=["configuration", "from turn to turn", "n", "p10, ns", "p50, ns", "p90, ns"])
 
 
 def claims_grid(every: Sequence[Verdict]) -> pd.DataFrame:
@@ -349,10 +349,13 @@ def _outcome(verdict: Verdict) -> str:
 
 
 def _highest(found: pd.DataFrame, target_ms: float) -> str:
-    """Which solution, on how many threads, held the target at the highest throughput, and whether that is shown."""
+    """Which configuration, on how many threads, held the target at the highest throughput, and whether that is
+    shown."""
     brackets = {
-        f"{solution} with {stats.plural(int(str(threads)), 'thread')} at {tail}": rows
-        for (solution, threads, tail), rows in found.groupby(["solution", "cooperative_threads", "tail"], sort=False)
+        f"{configuration} with {stats.plural(int(str(threads)), 'thread')} at {tail}": rows
+        for (configuration, threads, tail), rows in found.groupby(
+            ["configuration", "cooperative_threads", "tail"], sort=False
+        )
         if rows["holds_items_per_second"].notna().all()
     }
     if not brackets:

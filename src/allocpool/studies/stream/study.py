@@ -53,7 +53,7 @@ EVERY_ONE_UP_TO = 4
 """Processors left to the collector: every number up to this one, then in steps of half or a third of it."""
 
 
-def parse_solution(text: str) -> tuple[str, int]:
+def parse_configuration(text: str) -> tuple[str, int]:
     """Read ``COLLECTOR/RUNTIME``.
 
     Raises:
@@ -61,20 +61,20 @@ def parse_solution(text: str) -> tuple[str, int]:
     """
     collector, slash, runtime = text.partition("/")
     if not slash or not runtime.isdigit():
-        raise UserError(f"solution {text!r} is not COLLECTOR/RUNTIME, for example genzgc/25")
+        raise UserError(f"configuration {text!r} is not COLLECTOR/RUNTIME, for example genzgc/25")
     check_combination(collector, int(runtime))
     if int(runtime) < OLDEST_RUNTIME:
-        raise UserError(f"solution {text!r}: Hazelcast 5.7 needs runtime {OLDEST_RUNTIME} or newer")
+        raise UserError(f"configuration {text!r}: Hazelcast 5.7 needs runtime {OLDEST_RUNTIME} or newer")
     return collector, int(runtime)
 
 
-def _parsable(solutions: tuple[str, ...]) -> tuple[str, ...]:
-    for text in solutions:
+def _parsable(configurations: tuple[str, ...]) -> tuple[str, ...]:
+    for text in configurations:
         try:
-            parse_solution(text)
+            parse_configuration(text)
         except UserError as error:
             raise ValueError(str(error)) from error
-    return solutions
+    return configurations
 
 
 def sweep(processors: int) -> list[int]:
@@ -86,11 +86,11 @@ def sweep(processors: int) -> list[int]:
 
 
 class _Selection(BaseModel):
-    """Every solution x number of threads x aggregate, on windows of one kind."""
+    """Every configuration x number of threads x aggregate, on windows of one kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solutions: tuple[str, ...] = Field(min_length=1)
+    configurations: tuple[str, ...] = Field(min_length=1)
     left_to_collector: tuple[int, ...] | Literal["sweep"] = Field(
         default="sweep", description="processors without a thread; a sweep over all that the machine allows"
     )
@@ -98,10 +98,10 @@ class _Selection(BaseModel):
     window_ms: int = Field(default=1000, ge=1)
     slide_ms: int = Field(default=10, ge=1)
 
-    @field_validator("solutions")
+    @field_validator("configurations")
     @classmethod
-    def _parsable(cls, solutions: tuple[str, ...]) -> tuple[str, ...]:
-        return _parsable(solutions)
+    def _parsable(cls, configurations: tuple[str, ...]) -> tuple[str, ...]:
+        return _parsable(configurations)
 
     @field_validator("left_to_collector")
     @classmethod
@@ -166,7 +166,7 @@ class StreamProfile(StudyProfile):
 
     groups: dict[str, StreamSelection] = Field(min_length=1)
     searches: dict[str, SearchSelection] = Field(default={}, description="named selections of searches")
-    switches: tuple[str, ...] = Field(default=(), description="solutions on which switches are timed")
+    switches: tuple[str, ...] = Field(default=(), description="configurations on which switches are timed")
     seconds: float = Field(gt=0, le=86_400, description="measured, per trial")
     warmup_seconds: float = Field(ge=0, le=600)
     patience_seconds: float = Field(default=2.0, gt=0, le=600)
@@ -177,8 +177,8 @@ class StreamProfile(StudyProfile):
 
     @field_validator("switches")
     @classmethod
-    def _known(cls, solutions: tuple[str, ...]) -> tuple[str, ...]:
-        return _parsable(solutions)
+    def _known(cls, configurations: tuple[str, ...]) -> tuple[str, ...]:
+        return _parsable(configurations)
 
 
 def plan_stream(profile: StreamProfile, machine: Machine) -> list[Planned]:
@@ -198,11 +198,11 @@ def plan_stream(profile: StreamProfile, machine: Machine) -> list[Planned]:
 
 def _trials(profile: StreamProfile, group: StreamSelection, block: int, count: int) -> Iterator[StreamSpec]:
     axes = (
-        group.solutions, group.rates(count), group.keys, group.threads(count), group.aggregates, group.processors,
+        group.configurations, group.rates(count), group.keys, group.threads(count), group.aggregates, group.processors,
         group.sources, group.new_size_mb, group.concurrent_gc_threads, group.parallel_gc_threads,
     )  # fmt: skip
     for text, rate, keys, threads, aggregate, processors, sources, new_size_mb, concurrent, parallel in product(*axes):
-        collector, runtime = parse_solution(text)
+        collector, runtime = parse_configuration(text)
         if new_size_mb is not None and not collector_named(collector).has_sized_young:
             continue
         if processors == "virtual" and runtime < FIRST_WITH_VIRTUAL_THREADS:
@@ -222,8 +222,8 @@ def _trials(profile: StreamProfile, group: StreamSelection, block: int, count: i
 
 
 def _searches(profile: StreamProfile, asked: SearchSelection, block: int, count: int) -> Iterator[StreamSearchSpec]:
-    for text, threads, aggregate in product(asked.solutions, asked.threads(count), asked.aggregates):
-        collector, runtime = parse_solution(text)
+    for text, threads, aggregate in product(asked.configurations, asked.threads(count), asked.aggregates):
+        collector, runtime = parse_configuration(text)
         yield StreamSearchSpec(
             collector=collector, runtime=runtime, heap_mb=profile.heap_mb, keys=asked.keys, window_ms=asked.window_ms,
             slide_ms=asked.slide_ms, aggregate=aggregate, held=asked.held,
@@ -237,7 +237,7 @@ def _searches(profile: StreamProfile, asked: SearchSelection, block: int, count:
 
 def _switches(profile: StreamProfile, block: int) -> Iterator[StreamSwitchSpec]:
     for text in profile.switches:
-        collector, runtime = parse_solution(text)
+        collector, runtime = parse_configuration(text)
         yield StreamSwitchSpec(collector=collector, runtime=runtime, heap_mb=profile.heap_mb, block=block)
 
 
@@ -270,7 +270,7 @@ def _work(spec: StreamSpec, *apart_from: str) -> tuple[object, ...]:
 def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per collector and runtime that can run the engine, with why it is left out."""
     selections = (*profile.groups.values(), *profile.searches.values())
-    asked = {parse_solution(text) for group in selections for text in group.solutions}
+    asked = {parse_configuration(text) for group in selections for text in group.configurations}
     refused = {
         (item.spec.collector, item.spec.runtime): item.unavailable
         for item in planned
@@ -286,10 +286,10 @@ def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFram
             key = (collector, feature)
             why = None if key in asked else f"profile {profile.profile} leaves it out"
             rows.append({
-                "solution": label(*key), "planned": key in asked and key not in refused,
+                "configuration": label(*key), "planned": key in asked and key not in refused,
                 "left_out_because": why or refused.get(key),
             })  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "planned", "left_out_because"])
+    return pd.DataFrame(rows, columns=["configuration", "planned", "left_out_because"])
 
 
 STUDY = Study(

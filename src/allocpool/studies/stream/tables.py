@@ -72,7 +72,7 @@ def column_of(percentile: str) -> str:
 
 
 _PIPELINE = {
-    "solution": text("collector and runtime"),
+    "configuration": text("collector and runtime"),
     "runtime": Column("int64", POSITIVE, description="Java feature release"),
     "collector": text("garbage collector"),
     "heap_mb": Column("int64", POSITIVE, description="heap, MiB"),
@@ -162,7 +162,7 @@ SWITCH_ROWS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
         "trial_id": TRIAL_ID,
-        "solution": text("collector and runtime"),
+        "configuration": text("collector and runtime"),
         "runtime": Column("int64", POSITIVE, description="Java feature release"),
         "collector": text("garbage collector"),
         "parties": Column("int64", POSITIVE, description="that took turns on one processor"),
@@ -187,7 +187,7 @@ def _pipeline_columns(record: TrialRecord) -> Row:
     return {
         **trial_row(record), **{name: spec[name] for name in _ASKED},
         **{f"asked_{name}": spec[name] for name in _GC_THREADS},
-        "solution": label(spec["collector"], spec["runtime"]), "cores": record.host.logical_cores,
+        "configuration": label(spec["collector"], spec["runtime"]), "cores": record.host.logical_cores,
     }  # fmt: skip
 
 
@@ -287,7 +287,7 @@ def switch_rows(trial: Trial[StreamSwitchMeasurement]) -> list[Row]:
     record, measured = trial.record, trial.measurement
     shared = {
         **trial_row(record), **{name: record.spec[name] for name in ("runtime", "collector", "parties")},
-        "solution": label(record.spec["collector"], record.spec["runtime"]),
+        "configuration": label(record.spec["collector"], record.spec["runtime"]),
     }  # fmt: skip
     return [{**shared, **switch} for switch in measured["switches"]] if measured else [shared]
 

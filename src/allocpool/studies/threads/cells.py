@@ -18,7 +18,7 @@ CPU, WALL = "cpu_ns_per_packet", "ns_per_packet"
 class Cell(NamedTuple):
     """One configuration."""
 
-    solution: str
+    configuration: str
     topology: str
     threads: int
     strategy: str
@@ -26,7 +26,7 @@ class Cell(NamedTuple):
     @property
     def label(self) -> str:
         """How it is told."""
-        return f"{LABELS[self.strategy]} ({self.solution}, {self.topology}, {plural(self.threads, 'thread')})"
+        return f"{LABELS[self.strategy]} ({self.configuration}, {self.topology}, {plural(self.threads, 'thread')})"
 
 
 def _by_cell(trials: pd.DataFrame) -> tuple[pd.DataFrame, dict[Cell, list[int]]]:
@@ -42,8 +42,10 @@ class Campaign:
     def __init__(self, trials: pd.DataFrame) -> None:
         # Real time has no cost; unpadded cells are an experiment of their own, and counters take time.
         trials = trials[trials["interval_ns"].isna() & trials["padded"] & ~trials["counted"]]
-        self.facts: dict[str, Any] = {row.solution: row for row in records(trials.drop_duplicates("solution"))}
-        """The first trial of each solution, which tells what that is."""
+        self.facts: dict[str, Any] = {
+            row.configuration: row for row in records(trials.drop_duplicates("configuration"))
+        }
+        """The first trial of each configuration, which tells what that is."""
         self._trials, self._rows = _by_cell(trials)
         self._finished, self._ended = _by_cell(finished(counted(trials)).sort_values("started_utc"))
 
@@ -53,8 +55,8 @@ class Campaign:
         return list(self._rows)
 
     @property
-    def solutions(self) -> list[str]:
-        """Their solutions."""
+    def configurations(self) -> list[str]:
+        """Their configurations."""
         return list(self.facts)
 
     def started(self, cell: Cell) -> pd.DataFrame:
@@ -87,16 +89,17 @@ class Campaign:
         """Why a cell has no figure."""
         return gap_of(self.started(cell)).text
 
-    def most_threads(self, solution: str, topology: str) -> int:
-        """The most threads that a solution has figures for; 0 where it has none."""
+    def most_threads(self, configuration: str, topology: str) -> int:
+        """The most threads that a configuration has figures for; 0 where it has none."""
         return max(
-            (cell.threads for cell in self._ended if (cell.solution, cell.topology) == (solution, topology)), default=0
+            (cell.threads for cell in self._ended if (cell.configuration, cell.topology) == (configuration, topology)),
+            default=0,
         )
 
     def at_most_threads(self) -> list[Cell]:
-        """Of every solution and topology, the cells with the most threads."""
+        """Of every configuration and topology, the cells with the most threads."""
         return [
             cell
             for cell in self._rows
-            if cell in self._ended and cell.threads == self.most_threads(cell.solution, cell.topology)
+            if cell in self._ended and cell.threads == self.most_threads(cell.configuration, cell.topology)
         ]

@@ -32,19 +32,19 @@ _PLATFORM = ("sharded", "pipeline")
 
 
 _Of = Callable[[Any], bool]
-"""Of which solutions a claim speaks, by what a trial of one tells of it."""
+"""Of which configurations a claim speaks, by what a trial of one tells of it."""
 
 
-def _every(_solution: Any) -> bool:
+def _every(_configuration: Any) -> bool:
     return True
 
 
-def _generational_zgc(solution: Any) -> bool:
-    return bool(solution.collector == "genzgc")
+def _generational_zgc(configuration: Any) -> bool:
+    return bool(configuration.collector == "genzgc")
 
 
-def _g1_on_the_heap(solution: Any) -> bool:
-    return bool(solution.collector == "g1" and solution.layout == "heap")
+def _g1_on_the_heap(configuration: Any) -> bool:
+    return bool(configuration.collector == "g1" and configuration.layout == "heap")
 
 
 _Pairs = Callable[[Campaign], list[tuple[Cell, Cell]]]
@@ -54,11 +54,11 @@ _Pairs = Callable[[Campaign], list[tuple[Cell, Cell]]]
 def _pairs(
     campaign: Campaign, of: _Of, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
 ) -> Iterator[tuple[Cell, Cell]]:
-    """Each of ``larger`` over ``smaller`` on such solutions, where the campaign has both of them."""
+    """Each of ``larger`` over ``smaller`` on such configurations, where the campaign has both of them."""
     present = set(campaign.cells)
-    for solution in filter(lambda name: of(campaign.facts[name]), campaign.solutions):
+    for configuration in filter(lambda name: of(campaign.facts[name]), campaign.configurations):
         for topology, name in itertools.product(topologies, larger):
-            dear, cheap = (Cell(solution, topology, THREADS, strategy) for strategy in (name, smaller))
+            dear, cheap = (Cell(configuration, topology, THREADS, strategy) for strategy in (name, smaller))
             if present.issuperset((dear, cheap)):
                 yield dear, cheap
 

@@ -38,21 +38,23 @@ def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablatio
 
 def _changed(campaign: Campaign, larger: Cell, smaller: Cell) -> Iterator[tuple[str, tuple[pd.Series, pd.Series]]]:
     """What is changed on both sides, in words, and what they cost after it; none where it was not measured."""
-    facts = {solution: campaign.facts[solution] for solution in (larger.solution, smaller.solution)}
+    facts = {
+        configuration: campaign.facts[configuration] for configuration in (larger.configuration, smaller.configuration)
+    }
     if all(row.language == "java" for row in facts.values()):
         yield COLLECTING, (campaign.without_collector(larger), campaign.without_collector(smaller))
     if larger.threads == smaller.threads == THREADS:
         yield ALONE, (campaign.costs(larger._replace(threads=1)), campaign.costs(smaller._replace(threads=1)))
-    if larger.solution == smaller.solution:
-        mine = facts[larger.solution]
+    if larger.configuration == smaller.configuration:
+        mine = facts[larger.configuration]
         for name, row in campaign.facts.items():
             if row.language == "java" and _but_for_the_collector(mine, row):
                 words = f"the collector is {collector_named(row.collector).label}"
-                yield words, (campaign.costs(larger._replace(solution=name)),
-                              campaign.costs(smaller._replace(solution=name)))  # fmt: skip
+                yield words, (campaign.costs(larger._replace(configuration=name)),
+                              campaign.costs(smaller._replace(configuration=name)))  # fmt: skip
 
 
 def _but_for_the_collector(one: Any, other: Any) -> bool:
-    """Whether two solutions differ in nothing else."""
+    """Whether two configurations differ in nothing else."""
     same = all(getattr(one, name) == getattr(other, name) for name in ("language", "layout", "runtime"))
     return same and one.collector != other.collector

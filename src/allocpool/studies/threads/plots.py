@@ -55,21 +55,22 @@ def _kind(strategy: Strategy) -> str:
 
 
 def overview(judged: pd.DataFrame) -> Figure:
-    """CPU over allocation's of every strategy by solution, a panel for each topology: `story.judged` on one screen."""
+    """CPU over allocation's of every strategy by configuration, a panel for each topology: `story.judged` on one
+    screen."""
     if judged.empty:
         return nothing("no pool has the trials that a verdict takes")
     shown = judged.assign(kind=[_kind(STRATEGIES[str(name)]) for name in judged["strategy"]])
     topologies = [name for name in TOPOLOGIES if name in set(shown["topology"])]
-    lines = [int(shown.loc[shown["topology"] == name, "solution"].nunique()) for name in topologies]
+    lines = [int(shown.loc[shown["topology"] == name, "configuration"].nunique()) for name in topologies]
     grid = sns.FacetGrid(shown, row="topology", row_order=topologies, sharex=True, sharey=False,
                          gridspec_kws={"height_ratios": lines}, height=1, aspect=WIDTH)  # fmt: skip
     grid.figure.set_size_inches(WIDTH, 0.3 * sum(lines) + 0.45 * len(lines))
     kinds = present(_KINDS, shown["kind"])
     for topology, axis in zip(topologies, grid.axes.flat, strict=True):
         mine = shown[shown["topology"] == topology]
-        order = list(mine["solution"].unique())
+        order = list(mine["configuration"].unique())
         apart = [(kinds.index(kind) - (len(kinds) - 1) / 2) * 0.8 / len(kinds) for kind in mine["kind"]]
-        mine = mine.assign(at=mine["solution"].map(order.index) + np.array(apart))
+        mine = mine.assign(at=mine["configuration"].map(order.index) + np.array(apart))
         axis.hlines(mine["at"], mine["low"], mine["high"], colors=mine["kind"].map(_KINDS), linewidth=0.8, alpha=0.7)
         for is_open, marker, width in ((True, "|", 1.2), (False, "o", 0.0)):
             part = mine[(mine["verdict"] == "open") == is_open]
@@ -95,7 +96,7 @@ def overview(judged: pd.DataFrame) -> Figure:
 
 
 def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Figure:
-    """Cost against the number of threads, a panel for each solution; marks are trials, lines their medians."""
+    """Cost against the number of threads, a panel for each configuration; marks are trials, lines their medians."""
     done = _done(trials, topology)
     if done.empty:
         return nothing(f"topology {topology} is not part of this campaign")
@@ -104,7 +105,7 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
     # Beside each other at a number of workers, or they hide each other.
     grid = sns.catplot(done, kind="point", **shared, **STATED, dodge=0.8 - 0.8 / len(names) or False, markersize=0,
                        linewidth=1.2, sharey=False, sharex=False,
-                       **panels("solution", done["solution"].unique(), 3.0))  # fmt: skip
+                       **panels("configuration", done["configuration"].unique(), 3.0))  # fmt: skip
     grid.map_dataframe(sns.stripplot, **shared, dodge=len(names) > 1, size=4, jitter=False)
     grid.set(ylim=(0, None)).set_axis_labels("workers", "")
     text = f"{_TITLES[value]}, {topology}, by workers. {_cheapest_and_dearest(done, value)}"
@@ -116,42 +117,45 @@ def ladder(trials: pd.DataFrame, topology: str) -> Figure:
     done = _done(trials, topology)
     if done.empty:
         return nothing(f"topology {topology} is not part of this campaign")
-    most = done[done["threads"] == done.groupby("solution")["threads"].transform("max")]
-    height = 1.0 + 0.27 * int(most.groupby("solution")["strategy"].nunique().max())
-    grid = sns.FacetGrid(most, sharex=False, sharey=False, **panels("solution", most["solution"].unique(), height))
-    for solution, axis, mine in by_panel(grid, most):
+    most = done[done["threads"] == done.groupby("configuration")["threads"].transform("max")]
+    height = 1.0 + 0.27 * int(most.groupby("configuration")["strategy"].nunique().max())
+    grid = sns.FacetGrid(
+        most, sharex=False, sharey=False, **panels("configuration", most["configuration"].unique(), height)
+    )
+    for configuration, axis, mine in by_panel(grid, most):
         order = list(mine.groupby("strategy")[CPU].median().sort_values(ascending=False).index)
         shared = {"x": CPU, "y": "strategy", "order": order, "hue": "strategy", "palette": _COLOURS, "legend": False}
         sns.barplot(mine, estimator="median", errorbar=None, alpha=0.35, ax=axis, **shared)
         sns.stripplot(mine, size=4, jitter=False, ax=axis, **shared)
-        axis.set(title=f"{solution}, {int(mine['threads'].iloc[0])} workers", ylabel="")
+        axis.set(title=f"{configuration}, {int(mine['threads'].iloc[0])} workers", ylabel="")
     text = f"{_TITLES[CPU]}, {topology}, at the most workers. {_cheapest_and_dearest(done, CPU)}"
     return finish(grid, text, title="", x=_TITLES[CPU])
 
 
 def _cheapest_and_dearest(done: pd.DataFrame, value: str) -> str:
-    """Of each solution at the most workers, the strategies with the smallest and the largest median, ns, in words."""
+    """Of each configuration at the most workers, the strategies with the smallest and the largest median, ns, in
+    words."""
     told = []
-    for solution, group in done.groupby("solution", sort=False):
+    for configuration, group in done.groupby("configuration", sort=False):
         most = int(group["threads"].max())
         medians = group[group["threads"] == most].groupby("strategy")[value].median()
         named = sorted((float(ns), str(name)) for name, ns in medians.items())
         ends = [f"{name} {stats.significant(ns)}" for ns, name in (named[0], named[-1])]
         between = f"from {ends[0]} to {ends[1]}" if len(medians) > 1 else f"{ends[0]} alone"
-        told.append(f"{solution} with {stats.plural(most, 'worker')}: medians go {between}")
+        told.append(f"{configuration} with {stats.plural(most, 'worker')}: medians go {between}")
     return "; ".join(told) + "."
 
 
 def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
     """Of the ticks that led to each ring, the share that found it full, by interval; a mark is a ring of a trial."""
     paced = finished(counted(trials[trials["interval_ns"].notna()]))
-    shown = rings.merge(paced[["trial_id", "solution", "topology", "strategy", "interval_ns"]], on="trial_id")
+    shown = rings.merge(paced[["trial_id", "configuration", "topology", "strategy", "interval_ns"]], on="trial_id")
     shown = shown[shown["generated"] > 0].assign(strategy=shown["strategy"].map(LABELS))
     if shown.empty:
         return nothing("no trial of this campaign ran in real time")
     shown = shown.assign(
         lost_percent=100 * shown["lost"] / shown["generated"], interval_us=shown["interval_ns"].astype(float) / 1e3,
-        panel=shown["solution"] + ", " + shown["topology"],
+        panel=shown["configuration"] + ", " + shown["topology"],
     )  # fmt: skip
     names = present(_COLOURS, shown["strategy"])
     grid = sns.relplot(
@@ -163,7 +167,7 @@ def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
     text = (
         f"Lost of the ticks of each ring by the interval between packets: "
         f"{int((shown['lost'] == 0).sum())} of {stats.plural(len(shown), 'ring')} lost nothing; most lost "
-        f"{stats.significant(most.lost_percent)}%, with {most.strategy} on {most.solution} at "
+        f"{stats.significant(most.lost_percent)}%, with {most.strategy} on {most.configuration} at "
         f"{stats.significant(most.interval_us)} µs."
     )
     return finish(grid, text, handles=[mark(name, _COLOURS[name], "o") for name in names])

@@ -264,10 +264,10 @@ class CrewSpec(TrialSpec):
         """Packets after which queues and stores are full."""
         return packets_to_fill(self.queue_size, self.stored_count)
 
-    def configuration(self) -> str:
+    def cell_name(self) -> str:
         unpadded = ("" if self.padded else " unpadded") + (" counted" if self.counted else "")
-        solution = solution_of(self.model_dump())
-        return f"{self.topology} x {self.threads}, {solution}, {self.strategy}{unpadded}{self.pace_in_words()}"
+        configuration = configuration_of(self.model_dump())
+        return f"{self.topology} x {self.threads}, {configuration}, {self.strategy}{unpadded}{self.pace_in_words()}"
 
     def pace_in_words(self) -> str:
         """Of real time, with a comma before it; empty of batch."""
@@ -412,7 +412,7 @@ def _heap_for_live(spec: dict[str, Any]) -> int:
     return math.ceil(3 * live * _MESSAGE_BYTES / 2**20)
 
 
-def solution_of(spec: dict[str, Any]) -> str:
+def configuration_of(spec: dict[str, Any]) -> str:
     """The row of a results table: layout with collector and runtime, or with allocator."""
     if spec["language"] == "cpp":
         allocator = "" if spec["allocator"] == DEFAULT_ALLOCATOR else f" / {spec['allocator']}"

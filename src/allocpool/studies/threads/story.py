@@ -107,19 +107,19 @@ def ladder(trials: pd.DataFrame, topology: str) -> pd.DataFrame:
     """Each strategy at the most threads, the cheapest first: CPU and wall time a packet, its CPU over allocation's."""
     campaign = Campaign(trials)
     rows = []
-    for solution in campaign.solutions:
-        threads = campaign.most_threads(solution, topology)
-        plain = Cell(solution, topology, threads, "alloc")
+    for configuration in campaign.configurations:
+        threads = campaign.most_threads(configuration, topology)
+        plain = Cell(configuration, topology, threads, "alloc")
         mine = [cell for cell in campaign.cells if cell == plain._replace(strategy=cell.strategy)]
         for cell in sorted(mine, key=lambda cell: _mean(campaign.costs(cell)) or math.inf):
             cpu = campaign.costs(cell)
             rows.append({
-                "solution": solution, "strategy": cell.strategy, "threads": threads,
+                "configuration": configuration, "strategy": cell.strategy, "threads": threads,
                 "cpu_ns": _mean(cpu), "wall_ns": _mean(campaign.costs(cell, WALL)),
                 "over_alloc": "" if cell == plain else campaign.compared(cell, plain).text(),
                 "why_not": None if len(cpu) else campaign.why_not(cell),
             })  # fmt: skip
-    names = ["solution", "strategy", "threads", "cpu_ns", "wall_ns", "over_alloc", "why_not"]
+    names = ["configuration", "strategy", "threads", "cpu_ns", "wall_ns", "over_alloc", "why_not"]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -149,11 +149,11 @@ def remote(trials: pd.DataFrame) -> pd.DataFrame:
             continue
         done = campaign.done(cell)
         rows.append({
-            "solution": cell.solution, "threads": cell.threads,
+            "configuration": cell.configuration, "threads": cell.threads,
             "remote frees": f"{done['remote_share'].astype(float).mean():.0%}" if len(done) else "-",
             "CPU over no remote frees": campaign.compared(cell, cell._replace(topology="sharded")).text(),
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "threads", "remote frees", "CPU over no remote frees"])
+    return pd.DataFrame(rows, columns=["configuration", "threads", "remote frees", "CPU over no remote frees"])
 
 
 def scaling(trials: pd.DataFrame) -> pd.DataFrame:
@@ -165,11 +165,11 @@ def scaling(trials: pd.DataFrame) -> pd.DataFrame:
         if cell.threads == 1 or campaign.started(one).empty:
             continue
         rows.append({
-            "solution": cell.solution, "topology": cell.topology, "strategy": LABELS[cell.strategy],
+            "configuration": cell.configuration, "topology": cell.topology, "strategy": LABELS[cell.strategy],
             "threads": cell.threads,
             "times as fast as one": campaign.compared(one, cell, WALL).text(),
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", "times as fast as one"])
+    return pd.DataFrame(rows, columns=["configuration", "topology", "strategy", "threads", "times as fast as one"])
 
 
 def spacing(trials: pd.DataFrame) -> pd.DataFrame:
@@ -179,28 +179,28 @@ def spacing(trials: pd.DataFrame) -> pd.DataFrame:
     close = Campaign(batch[~batch["padded"]].assign(padded=True))
     rows = [
         {
-            "solution": cell.solution, "topology": cell.topology, "threads": cell.threads,
+            "configuration": cell.configuration, "topology": cell.topology, "threads": cell.threads,
             "strategy": LABELS[cell.strategy],
             "side by side over apart": compare(close.costs(cell), apart.costs(cell)).text(),
         }
         for cell in close.cells
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "topology", "threads", "strategy", "side by side over apart"])
+    return pd.DataFrame(rows, columns=["configuration", "topology", "threads", "strategy", "side by side over apart"])
 
 
 def events(trials: pd.DataFrame) -> pd.DataFrame:
     """What the processor counted of a packet, cells apart and side by side: medians of trials."""
     done = finished(trials[trials["counted"]])
-    keys = ["solution", "topology", "threads", "strategy", "padded"]
+    keys = ["configuration", "topology", "threads", "strategy", "padded"]
     rows = []
-    for (solution, topology, threads, strategy, padded), group in done.groupby(keys, sort=False):
+    for (configuration, topology, threads, strategy, padded), group in done.groupby(keys, sort=False):
         medians = {event: group[f"{event}_per_packet"].dropna().astype(float) for event in EVENTS}
         rows.append({
-            "solution": solution, "topology": topology, "threads": threads, "strategy": LABELS[str(strategy)],
+            "configuration": configuration, "topology": topology, "threads": threads, "strategy": LABELS[str(strategy)],
             "cells": "apart" if padded else "side by side",
             **{event: stats.significant(float(of.median())) if len(of) else "-" for event, of in medians.items()},
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "topology", "threads", "strategy", "cells", *EVENTS])
+    return pd.DataFrame(rows, columns=["configuration", "topology", "threads", "strategy", "cells", *EVENTS])
 
 
 def uncounted(trials: pd.DataFrame, reason: str | None) -> str:
@@ -211,7 +211,7 @@ def uncounted(trials: pd.DataFrame, reason: str | None) -> str:
     return "A line that another core wrote to is a miss of the cache nearest to the core: `l1d_misses`."
 
 
-_KEYS = ["solution", "topology", "threads", "strategy", "padded"]
+_KEYS = ["configuration", "topology", "threads", "strategy", "padded"]
 _MISSES = {
     "misses a packet": "coherence_misses_per_packet",
     "true sharing": "true_sharing_per_packet",
@@ -242,18 +242,18 @@ def sharing(table: pd.DataFrame) -> pd.DataFrame:
 def realtime(trials: pd.DataFrame) -> pd.DataFrame:
     """Real time: of each cell and interval, in how many trials nothing was lost, most lost, and the delay."""
     paced = finished(trials[trials["interval_ns"].notna()])
-    keys = ["solution", "topology", "threads", "strategy", "interval_ns", "source_yields"]
+    keys = ["configuration", "topology", "threads", "strategy", "interval_ns", "source_yields"]
     rows = []
-    for (solution, topology, threads, strategy, interval_ns, yields), group in paced.groupby(keys, sort=False):
+    for (configuration, topology, threads, strategy, interval_ns, yields), group in paced.groupby(keys, sort=False):
         rows.append({
-            "solution": solution, "topology": topology, "threads": threads, "strategy": LABELS[str(strategy)],
+            "configuration": configuration, "topology": topology, "threads": threads, "strategy": LABELS[str(strategy)],
             "interval, ns": stats.significant(float(str(interval_ns))), "trials": len(group),
             "without loss": int((group["loss_ratio"] == 0).sum()),
             "most lost": f"{float(group['loss_ratio'].max()):.2%}",
             "p99 of the delay, µs": stats.significant(float(group["delay_p99_us"].median())),
             "remark": "source slept: no finding" if yields else "",
         })  # fmt: skip
-    names = ["solution", "topology", "threads", "strategy", "interval, ns", "trials", "without loss", "most lost",
+    names = ["configuration", "topology", "threads", "strategy", "interval, ns", "trials", "without loss", "most lost",
              "p99 of the delay, µs", "remark"]  # fmt: skip
     return pd.DataFrame(rows, columns=names)
 
@@ -261,17 +261,17 @@ def realtime(trials: pd.DataFrame) -> pd.DataFrame:
 def searched(searches: pd.DataFrame) -> pd.DataFrame:
     """Of each cell its searches: the largest interval that loses something and the smallest that loses nothing."""
     rows = []
-    for (solution, topology, threads, strategy), group in finished(searches).groupby(
-        ["solution", "topology", "threads", "strategy"], sort=False
+    for (configuration, topology, threads, strategy), group in finished(searches).groupby(
+        ["configuration", "topology", "threads", "strategy"], sort=False
     ):
         ends = {name: group[f"ndr_{name}_ns"].dropna().astype(float) for name in ("fails", "passes")}
         told = {name: stats.significant(float(of.median())) if len(of) else "none tried" for name, of in ends.items()}
         rows.append({
-            "solution": solution, "topology": topology, "threads": threads, "strategy": LABELS[str(strategy)],
+            "configuration": configuration, "topology": topology, "threads": threads, "strategy": LABELS[str(strategy)],
             "searches": len(group), "loses at, ns": told["fails"], "loses nothing at, ns": told["passes"],
             "remark": "source slept: no finding" if group["source_yields"].any() else "",
         })  # fmt: skip
-    names = ["solution", "topology", "threads", "strategy", "searches", "loses at, ns", "loses nothing at, ns",
+    names = ["configuration", "topology", "threads", "strategy", "searches", "loses at, ns", "loses nothing at, ns",
              "remark"]  # fmt: skip
     return pd.DataFrame(rows, columns=names)
 
@@ -290,11 +290,11 @@ def books(trials: pd.DataFrame) -> pd.DataFrame:
     for cell in campaign.at_most_threads():
         medians = {name: campaign.done(cell)[column].dropna().astype(float) for name, column in _BOOKS.items()}
         rows.append({
-            "solution": cell.solution, "topology, workers": f"{cell.topology}, {cell.threads}",
+            "configuration": cell.configuration, "topology, workers": f"{cell.topology}, {cell.threads}",
             "strategy": LABELS[cell.strategy],
             **{name: stats.significant(float(of.median())) if len(of) else "-" for name, of in medians.items()},
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "topology, workers", "strategy", *_BOOKS])
+    return pd.DataFrame(rows, columns=["configuration", "topology, workers", "strategy", *_BOOKS])
 
 
 _BUFFERS = ("on the Java heap", "off it", "in C++")
@@ -307,14 +307,18 @@ _LEADS = {A_CHEAPER: "pool", B_CHEAPER: "allocate", EQUIVALENT: "either", OPEN: 
 _NO_POOL = "copy_on_keep"
 """Uses its messages again, and has no pool: of it the advice tells apart."""
 _WRITTEN_FIRST = "locked"
-_JUDGED = ["topology", "buffers", "solution", "strategy", "threads", "verdict", "ratio", "low", "high", "n"]
+_JUDGED = ["topology", "buffers", "configuration", "strategy", "threads", "verdict", "ratio", "low", "high", "n"]
 
 
 def _buffers(trials: pd.DataFrame) -> dict[str, str]:
-    """Where the buffers of each solution are, in words."""
+    """Where the buffers of each configuration are, in words."""
     return {
-        row.solution: _BUFFERS[2] if row.language == "cpp" else _BUFFERS[0] if row.layout == "heap" else _BUFFERS[1]
-        for row in records(trials.drop_duplicates("solution"))
+        row.configuration: _BUFFERS[2]
+        if row.language == "cpp"
+        else _BUFFERS[0]
+        if row.layout == "heap"
+        else _BUFFERS[1]
+        for row in records(trials.drop_duplicates("configuration"))
     }
 
 
@@ -332,7 +336,7 @@ def judged(trials: pd.DataFrame) -> pd.DataFrame:
     for cell in enough:
         alloc = cell._replace(strategy="alloc")
         if STRATEGIES[cell.strategy].is_pool and alloc in enough:
-            families.setdefault((cell.topology, buffers_of[cell.solution]), []).append((cell, alloc))
+            families.setdefault((cell.topology, buffers_of[cell.configuration]), []).append((cell, alloc))
     effect = effect_that_matters()
     rows = []
     for (topology, buffers), pairs in families.items():
@@ -342,7 +346,8 @@ def judged(trials: pd.DataFrame) -> pd.DataFrame:
         for (cell, _), comparison in zip(pairs, compared, strict=True):
             of = comparison.decision
             rows.append({
-                "topology": topology, "buffers": buffers, "solution": cell.solution, "strategy": cell.strategy,
+                "topology": topology, "buffers": buffers, "configuration": cell.configuration,
+                "strategy": cell.strategy,
                 "threads": cell.threads, "verdict": _LEADS[comparison.verdict], "ratio": of.ratio, "low": of.low,
                 "high": of.high, "n": of.n,
             })  # fmt: skip
@@ -350,12 +355,12 @@ def judged(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 _STRENGTH = {"allocate": 0, "open": 1, "either": 2, "pool": 3}
-"""Of the pools of a solution the strongest speaks for it: whatever is open is no reason to allocate."""
+"""Of the pools of a configuration the strongest speaks for it: whatever is open is no reason to allocate."""
 
 
 def _best_of_each(pools: pd.DataFrame) -> pd.DataFrame:
-    """Of each solution the pool that speaks for it, in the order of the campaign."""
-    keys = ["topology", "buffers", "solution"]
+    """Of each configuration the pool that speaks for it, in the order of the campaign."""
+    keys = ["topology", "buffers", "configuration"]
     order = pools.groupby(keys, sort=False).ngroup()
     ranked = pools.assign(order=order, strength=pools["verdict"].map(_STRENGTH))
     ranked = ranked.sort_values(["order", "strength", "ratio"], ascending=[True, False, True])
@@ -363,13 +368,13 @@ def _best_of_each(pools: pd.DataFrame) -> pd.DataFrame:
 
 
 def _counts(verdicts: pd.Series) -> str:
-    """``**open** on 4 of 5 solutions, pool on 1``: the most frequent first, and of equals what is decided."""
+    """``**open** on 4 of 5 configurations, pool on 1``: the most frequent first, and of equals what is decided."""
     counts = verdicts.value_counts()
     names = sorted(counts.index, key=lambda name: (-int(counts[name]), name == "open"))
     first, *rest = names
     if len(verdicts) == 1:
         return f"**{first}**"
-    of = stats.plural(len(verdicts), "solution")
+    of = stats.plural(len(verdicts), "configuration")
     return ", ".join((f"**{first}** on {counts[first]} of {of}", *(f"{name} on {counts[name]}" for name in rest)))
 
 
@@ -377,11 +382,12 @@ def _by(row: Any) -> str:
     """How many times less, or more, than allocating, and where."""
     turned = row.verdict == "pool"
     ratio, low, high = (1 / row.ratio, 1 / row.high, 1 / row.low) if turned else (row.ratio, row.low, row.high)
-    return f"by {stats.significant(ratio)} ({stats.ends(low, high)}) on {row.solution}, n = {row.n}"
+    return f"by {stats.significant(ratio)} ({stats.ends(low, high)}) on {row.configuration}, n = {row.n}"
 
 
 def _of_buffers(best: pd.DataFrame, figures: bool) -> str:
-    """Allocate or pool with one kind of buffers, by its solutions; the first pool that is cheaper with its figures."""
+    """Allocate or pool with one kind of buffers, by its configurations; the first pool that is cheaper with its
+    figures."""
     (buffers,) = best["buffers"].unique()
     told = f"{buffers} {_counts(best['verdict'])}"
     decided = best[best["verdict"] == "pool"].head(int(figures))
@@ -389,7 +395,7 @@ def _of_buffers(best: pd.DataFrame, figures: bool) -> str:
 
 
 def _everywhere(rows: pd.DataFrame, figures: bool) -> str:
-    """One strategy, over all solutions and topologies: how often it is cheaper, and dearer, than allocating."""
+    """One strategy, over all configurations and topologies: how often it is cheaper, and dearer, than allocating."""
     cheaper, dearer = (rows[rows["verdict"] == name] for name in ("pool", "allocate"))
     least, most = (
         "".join(f" (at most {_by(row)}, {row.topology})" for row in records(of))
@@ -405,7 +411,7 @@ def _sentences(trials: pd.DataFrame, figures: bool) -> list[str]:
     """Allocate or pool in each topology, and two strategies that readers ask for; ``figures``: by how much."""
     rows = judged(trials)
     buffers_of = _buffers(trials)
-    ran = {(cell.topology, buffers_of[cell.solution]) for cell in Campaign(trials).at_most_threads()}
+    ran = {(cell.topology, buffers_of[cell.configuration]) for cell in Campaign(trials).at_most_threads()}
     best = _best_of_each(rows[rows["strategy"] != _NO_POOL])
     sentences = []
     for topology, where in _TOPOLOGIES.items():
@@ -442,14 +448,14 @@ def judged_words(rows: pd.DataFrame) -> str:
 
 
 def of_collectors(trials: pd.DataFrame) -> pd.DataFrame:
-    """Of each Java solution the pool that speaks for it: what it and allocating cost, what of that the collector's own
-    threads take, and the verdict on the rest; ``rest`` is a word of `_LEADS`."""
+    """Of each Java configuration the pool that speaks for it: what it and allocating cost, what of that the collector's
+    own threads take, and the verdict on the rest; ``rest`` is a word of `_LEADS`."""
     campaign = Campaign(trials)
     rows = judged(trials)
     best = _best_of_each(rows[(rows["strategy"] != _NO_POOL) & (rows["buffers"] != _BUFFERS[2])])
     pairs = []
     for row in records(best):
-        pool = Cell(row.solution, row.topology, row.threads, row.strategy)
+        pool = Cell(row.configuration, row.topology, row.threads, row.strategy)
         pairs.append((pool, pool._replace(strategy="alloc")))
     effect = effect_that_matters()
     rests = together([
@@ -460,13 +466,15 @@ def of_collectors(trials: pd.DataFrame) -> pd.DataFrame:
     for row, (pool, alloc), rest in zip(records(best), pairs, rests, strict=True):
         share = {cell: float(campaign.done(cell)["gc_cpu_share"].astype(float).mean()) for cell in (alloc, pool)}
         told.append({
-            "topology": row.topology, "buffers": row.buffers, "solution": row.solution, "pool": LABELS[row.strategy],
+            "topology": row.topology, "buffers": row.buffers, "configuration": row.configuration,
+            "pool": LABELS[row.strategy],
             "verdict": row.verdict,
             "alloc_ns": _mean(campaign.costs(alloc)), "alloc_share": share[alloc],
             "pool_ns": _mean(campaign.costs(pool)), "pool_share": share[pool],
             "rest": _LEADS[rest.verdict], "rest_over_alloc": rest.text(),
         })  # fmt: skip
-    names = ["topology", "buffers", "solution", "pool", "verdict", "alloc_ns", "alloc_share", "pool_ns", "pool_share",
+    names = ["topology", "buffers", "configuration", "pool", "verdict", "alloc_ns", "alloc_share", "pool_ns",
+    "pool_share",
              "rest", "rest_over_alloc"]  # fmt: skip
     return pd.DataFrame(told, columns=names)
 
@@ -474,7 +482,7 @@ def of_collectors(trials: pd.DataFrame) -> pd.DataFrame:
 def of_collectors_shown(split: pd.DataFrame) -> pd.DataFrame:
     """`of_collectors` for a reader."""
     return pd.DataFrame({
-        "solution": split["solution"], "topology": split["topology"], "pool": split["pool"],
+        "configuration": split["configuration"], "topology": split["topology"], "pool": split["pool"],
         "allocating, ns a packet": split["alloc_ns"].map(stats.significant),
         "the collector's, allocating": split["alloc_share"].map("{:.0%}".format),
         "pool, ns a packet": split["pool_ns"].map(stats.significant),

@@ -84,7 +84,7 @@ class Group(BaseModel):
             raise ValueError("a simulated cache sees C++ alone: give cpp: [LAYOUT/ALLOCATOR, ...] without java")
         if wrong := [count for count in self.threads if not 1 <= count <= MOST_THREADS]:
             raise ValueError(f"threads are 1 to {MOST_THREADS}, not {', '.join(map(str, wrong))}")
-        for settings in self.solutions():
+        for settings in self.configurations():
             if settings["layout"] not in LAYOUTS[settings["language"]]:
                 raise ValueError(why_not(settings["language"], "sharded", settings["layout"], "alloc"))
             for topology in self.topologies:
@@ -93,8 +93,8 @@ class Group(BaseModel):
                     ThreadsSpec(topology=topology, threads=1, strategy=names[0], packets=1, **settings)
         return self
 
-    def solutions(self) -> Iterator[dict[str, Any]]:
-        """Settings of a trial for each solution."""
+    def configurations(self) -> Iterator[dict[str, Any]]:
+        """Settings of a trial for each configuration."""
         for text in self.java:
             layout, collector, runtime = _words(text, "LAYOUT/COLLECTOR/RUNTIME")
             if not runtime.isdigit():
@@ -161,7 +161,7 @@ def _too_many(spec: CrewSpec, cores: int, crowded: set[tuple[str, int]]) -> str 
 
 
 def _searches(profile: ThreadsProfile, group: Group, block: int) -> Iterator[ThreadsSearchSpec]:
-    for settings in group.solutions():
+    for settings in group.configurations():
         for topology, strategy, threads in itertools.product(group.topologies, group.strategies, group.threads):
             if topology != "virtual" and _offered(settings, topology, strategy):
                 yield ThreadsSearchSpec(
@@ -177,7 +177,7 @@ def _spacings(group: Group, strategy: str) -> tuple[bool, ...]:
 
 def _simulations(group: Group) -> Iterator[SharingSpec]:
     """Sizes of their own: what is shared does not hang on them, and every access takes its time."""
-    for settings in group.solutions():
+    for settings in group.configurations():
         for topology, strategy, threads in itertools.product(group.topologies, group.strategies, group.threads):
             if _offered(settings, topology, strategy):
                 for padded, turn in itertools.product(_spacings(group, strategy), group.turns):
@@ -193,7 +193,7 @@ def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[CrewSp
     if group.search:
         yield from _searches(profile, group, block)
         return
-    for settings in group.solutions():
+    for settings in group.configurations():
         for topology in group.topologies:
             for strategy in group.strategies:
                 if not _offered(settings, topology, strategy):

@@ -34,7 +34,7 @@ from allocpool.packets.strategies import Language
 from allocpool.studies.realtime.measurement import RingBooks, SearchMeasurement
 from allocpool.studies.threads.measurement import ThreadsMeasurement, Ticked
 from allocpool.studies.threads.sharing import SharingMeasurement
-from allocpool.studies.threads.specs import solution_of
+from allocpool.studies.threads.specs import configuration_of
 from allocpool.studies.threads.strategies import STRATEGIES, TOPOLOGIES
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
@@ -75,7 +75,7 @@ TRIALS = DataFrameSchema(
         "runtime": whole("feature release of the JDK; empty for C++", None),
         "collector": text("garbage collector; empty for C++", nullable=True),
         "allocator": text("what C++ new reaches; empty for Java", nullable=True),
-        "solution": text("layout with collector and runtime, or with allocator"),
+        "configuration": text("layout with collector and runtime, or with allocator"),
         "case": choice(CASES, "sizes of queue and store"),
         "scale": Column("float64", POSITIVE, description="factor on queue, store and heap"),
         "heap_mb": whole("-Xms and -Xmx, MiB; empty for C++", None),
@@ -124,7 +124,7 @@ RINGS = DataFrameSchema(
 SEARCHES = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
-        "solution": text("layout with collector and runtime, or with allocator"),
+        "configuration": text("layout with collector and runtime, or with allocator"),
         "topology": choice(TOPOLOGIES, "which thread does which part"),
         "threads": Column("int64", POSITIVE, description="workers"),
         "strategy": choice(STRATEGIES, "where a message comes from"),
@@ -161,7 +161,7 @@ SHARING = DataFrameSchema(
         "layout": text("where buffers and parse results live"),
         "strategy": choice(STRATEGIES, "where a message comes from"),
         "allocator": text("what C++ new reaches"),
-        "solution": text("layout with allocator"),
+        "configuration": text("layout with allocator"),
         "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
         "queue_size": Column("int64", POSITIVE, description="messages in all queues together"),
         "stored_count": Column("int64", POSITIVE, description="messages in all stores together"),
@@ -192,7 +192,8 @@ _SEARCHED = ("topology", "threads", "strategy", "case", "scale", "input_queue_ms
 
 def _search_row(record: TrialRecord) -> Row:
     row = {
-        **trial_row(record), **{name: record.spec[name] for name in _SEARCHED}, "solution": solution_of(record.spec),
+        **trial_row(record), **{name: record.spec[name] for name in _SEARCHED},
+        "configuration": configuration_of(record.spec),
     }  # fmt: skip
     measured = read_trial(record, SearchMeasurement).measurement
     if measured is None:
@@ -216,7 +217,8 @@ _SIMULATED = (
 
 def _sharing_row(record: TrialRecord) -> Row:
     row = {
-        **trial_row(record), **{name: record.spec[name] for name in _SIMULATED}, "solution": solution_of(record.spec),
+        **trial_row(record), **{name: record.spec[name] for name in _SIMULATED},
+        "configuration": configuration_of(record.spec),
     }  # fmt: skip
     measured = read_trial(record, SharingMeasurement).measurement
     if measured is None:
@@ -250,7 +252,7 @@ def _rows_of(record: TrialRecord) -> Rows:
         return {"sharing": [_sharing_row(record)]}
     row = {
         **trial_row(record), **{name: spec[name] for name in _STATED},
-        "solution": solution_of(spec), "seed": str(spec["seed"]),
+        "configuration": configuration_of(spec), "seed": str(spec["seed"]),
     }  # fmt: skip
     trial = read_trial(record, ThreadsMeasurement)
     measured = trial.measurement

@@ -11,14 +11,14 @@ from allocpool.evidence.trials import counted, finished, gap_of
 
 COST = "cpu_ns_per_message"
 _SET_UP = [
-    "solution", "sizes", "filled_share", "read_share", "rate_per_s", "arrivals", "burst_length", "delay_ms",
+    "configuration", "sizes", "filled_share", "read_share", "rate_per_s", "arrivals", "burst_length", "delay_ms",
     "messages_in_flight", "kept_share", "kept_count", "replacement", "temporaries", "temporary_bytes", "live_mb",
     "changed_mb_per_s", "garbage_mb_per_s", "threads", "heap_mb", "direct_mb", "jvm_flags", "trace",
 ]  # fmt: skip
 
 
 class SetUp:
-    """One workload on one solution, with every strategy that was tried."""
+    """One workload on one configuration, with every strategy that was tried."""
 
     def __init__(self, trials: pd.DataFrame) -> None:
         self._trials = trials
@@ -52,7 +52,7 @@ class SetUp:
         facts = self.facts
         sizes = str(facts["sizes"])
         shown = [
-            str(facts["solution"]),
+            str(facts["configuration"]),
             f"{sizes.partition(':')[0]} bytes" if "," not in sizes else f"{facts['mean_bytes']:,.0f} bytes in the mean",
             f"{facts['messages_in_flight']:,} in flight",
             f"{facts['kept_count']:,} kept" if facts["kept_count"] else "",

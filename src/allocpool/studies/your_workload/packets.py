@@ -40,11 +40,11 @@ _LIKE = {
 
 
 class Alike(NamedTuple):
-    """One solution: allocation over a pool as large as what is alive, as packets and as messages, and the second ratio
-    over the first; and what the article's larger pool costs over that. ``costs``: of the second ratio over the first,
-    the numerators and the denominators."""
+    """One configuration: allocation over a pool as large as what is alive, as packets and as messages, and the second
+    ratio over the first; and what the article's larger pool costs over that. ``costs``: of the second ratio over the
+    first, the numerators and the denominators."""
 
-    solution: str
+    configuration: str
     packets: Comparison
     messages: Comparison
     apart: Comparison
@@ -62,7 +62,7 @@ def alike(messages: pd.DataFrame, packets: pd.DataFrame) -> list[Alike]:
         if _is_like(each) and all(len(costs) for costs in (*ours.values(), alloc, pool)):
             sides = (ours[ALLOC], pool), (ours[POOL], alloc)
             found.append(Alike(
-                str(each.facts["solution"]), compare(alloc, pool), compare(ours[ALLOC], ours[POOL]),
+                str(each.facts["configuration"]), compare(alloc, pool), compare(ours[ALLOC], ours[POOL]),
                 compare_products(*sides), compare(larger, pool), sides,
             ))  # fmt: skip
     return found
@@ -75,11 +75,11 @@ def _is_like(each: SetUp) -> bool:
 
 
 def _costs(packets: pd.DataFrame, each: SetUp, strategy: str) -> pd.Series:
-    """CPU of the whole process, ns a packet, of the batch trials with the same solution, heap, queue and store."""
+    """CPU of the whole process, ns a packet, of the batch trials with the same configuration, heap, queue and store."""
     facts = each.facts
     same = (
         (packets["case"] == CASE) & (packets["strategy"] == strategy)
-        & (packets["solution"] == facts["solution"]) & (packets["heap_mb"] == facts["heap_mb"])
+        & (packets["configuration"] == facts["configuration"]) & (packets["heap_mb"] == facts["heap_mb"])
         & (packets["queue_size"] == facts["messages_in_flight"]) & (packets["stored_count"] == facts["kept_count"])
     ).fillna(False)  # fmt: skip
     done = finished(counted(packets[same.astype(bool)])).sort_values("started_utc")
@@ -87,15 +87,15 @@ def _costs(packets: pd.DataFrame, each: SetUp, strategy: str) -> pd.Series:
 
 
 def table(found: list[Alike]) -> pd.DataFrame:
-    """One row per solution: both ratios, the one over the other, what that shows, and what a larger pool costs."""
+    """One row per configuration: both ratios, the one over the other, what that shows, and what a larger pool costs."""
     return pd.DataFrame(
         [
-            [each.solution, each.packets.text(), each.messages.text(), _ends(each.apart), _shown(each.apart),
+            [each.configuration, each.packets.text(), each.messages.text(), _ends(each.apart), _shown(each.apart),
              each.larger.text()]
             for each in found
         ],
         columns=[
-            "solution", "alloc / pool, packets", "alloc / pool, messages", "messages / packets", "the two",
+            "configuration", "alloc / pool, packets", "alloc / pool, messages", "messages / packets", "the two",
             "larger pool / pool, packets",
         ],
     )  # fmt: skip
@@ -108,8 +108,8 @@ def sentence(found: list[Alike]) -> str:
             "The article's packets were not measured both by their own code and as messages here: nothing says yet how "
             "far the two programs are apart."
         )
-    told = "; ".join(f"{each.solution}: the two {_shown(each.apart)}, {_ends(each.apart)}" for each in found)
-    costs = "; ".join(f"{each.solution}: {each.larger.text()}" for each in found)
+    told = "; ".join(f"{each.configuration}: the two {_shown(each.apart)}, {_ends(each.apart)}" for each in found)
+    costs = "; ".join(f"{each.configuration}: {each.larger.text()}" for each in found)
     return (
         f"{_in_the_mean(found)}The article's packets as messages, over the same as packets, of what allocating costs "
         f"over a pool that is as large as what is alive: {told}. The article's pool is larger than that, which has its "
@@ -118,18 +118,18 @@ def sentence(found: list[Alike]) -> str:
 
 
 def _in_the_mean(found: list[Alike]) -> str:
-    """What all solutions say together; empty where there is one."""
+    """What all configurations say together; empty where there is one."""
     if len(found) == 1:
         return ""
     mean = together(found)
     return (
-        f"**In the mean of {len(found)} solutions the two {_shown(mean)}**: "
+        f"**In the mean of {len(found)} configurations the two {_shown(mean)}**: "
         f"what allocating costs over a pool is, as messages, {_ends(mean)} times what it is as packets. "
     )
 
 
 def together(found: list[Alike]) -> Comparison:
-    """The geometric mean over solutions of messages over packets, judged as one comparison."""
+    """The geometric mean over configurations of messages over packets, judged as one comparison."""
     tops, bottoms = (sum((each.costs[k] for each in found), ()) for k in (0, 1))
     effect, root = effect_that_matters(), 1 / len(found)
     product = compare_products(tops, bottoms, effect ** len(found))

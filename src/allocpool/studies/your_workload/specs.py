@@ -260,8 +260,10 @@ class MessagesSpec(TrialSpec):
         """Messages after which all places in flight and in the store are taken: until then every one is kept."""
         return self.in_flight + self.kept_count + self.threads
 
-    def configuration(self) -> str:
-        return f"{solution_of(self.model_dump())}, {self.strategy}, {distribution.mean_bytes(self.sizes):,.0f} bytes"
+    def cell_name(self) -> str:
+        return (
+            f"{configuration_of(self.model_dump())}, {self.strategy}, {distribution.mean_bytes(self.sizes):,.0f} bytes"
+        )
 
     def expected_seconds(self) -> float:
         per_message_ns = _EXPECTED_NS_PER_MESSAGE + _NS_PER_BYTE * distribution.mean_bytes(self.sizes)
@@ -295,7 +297,7 @@ class MessagesSpec(TrialSpec):
         return Needs(jvm=jvm)
 
 
-def solution_of(spec: Mapping[str, Any]) -> str:
+def configuration_of(spec: Mapping[str, Any]) -> str:
     """The row of a results table: layout with collector and runtime, or with allocator."""
     if spec["language"] == "cpp":
         allocator = "" if spec["allocator"] == DEFAULT_ALLOCATOR else f" / {spec['allocator']}"

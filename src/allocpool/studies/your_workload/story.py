@@ -197,8 +197,8 @@ def on_the_map(advice: Advice, tables: Mapping[str, pd.DataFrame]) -> str:
         return "No decision map is stored for this machine and profile: `allocpool run realtime` measures one."
     live, rate = own_point(advice)
     told = [
-        f"{solution} within {deadline_ms:g} ms: {maps.region_of_point(found, solution, deadline_ms, (live, rate))}"
-        for solution, deadline_ms in found[["solution", "deadline_ms"]].drop_duplicates().itertuples(index=False)
+        f"{name} within {deadline_ms:g} ms: {maps.region_of_point(found, name, deadline_ms, (live, rate))}"
+        for name, deadline_ms in found[["configuration", "deadline_ms"]].drop_duplicates().itertuples(index=False)
     ]
     beyond = not found["live_messages"].min() <= live <= found["live_messages"].max()
     why = " The map has no such live set, and nothing is told beyond it." if beyond else ""

@@ -20,34 +20,35 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import from_validation
 from allocpool.packets.batch import Selection, Sizes, plan_block
 from allocpool.packets.labels import READABLE, labelled
-from allocpool.packets.specs import SolutionKey
+from allocpool.packets.specs import ConfigurationKey
 from allocpool.studies.your_workload import packets
 from allocpool.studies.your_workload.measurement import MessagesMeasurement
 from allocpool.studies.your_workload.specs import STRATEGIES, MessagesSpec, Strategy
-from allocpool.studies.your_workload.tables import SCHEMAS, as_now, cost_of, summarise_messages, tidy_messages
+from allocpool.studies.your_workload.tables import SCHEMAS, cost_of, summarise_messages, tidy_messages
 from allocpool.trial.spec import TrialSpec
 
 _OWN = ("strategy", "language", "layout", "runtime", "collector", "allocator", "block", "seconds", "messages",
         "warmup_seconds")  # fmt: skip
-"""What a workload of a profile does not say: strategies and solutions do."""
-_SOLUTIONS = ("java", "cpp")
+"""What a workload of a profile does not say: strategies and configurations do."""
+_CONFIGURATIONS = ("java", "cpp")
 _BLOCKS = "blocks"
 """What a workload may name, in place of the profile's."""
 POOLS: tuple[Strategy, ...] = ("pool", "mix", "netty", "reuse")
 
 
 class PacketsPart(BaseModel):
-    """Batch trials of the article's packets, as long as those of the messages, on solutions of the packets study."""
+    """Batch trials of the article's packets, as long as those of the messages, on configurations of the packets
+    study."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solutions: tuple[SolutionKey, ...] = Field(min_length=1)
+    configurations: tuple[ConfigurationKey, ...] = Field(min_length=1)
     scale: float = Field(gt=0, le=4)
     blocks: int = Field(default=1, ge=1, le=1000)
 
 
 class YourProfile(StudyProfile):
-    """Named workloads, each with every strategy that goes with it, on every solution."""
+    """Named workloads, each with every strategy that goes with it, on every configuration."""
 
     workloads: dict[str, dict[str, Any]] = Field(min_length=1, description="settings of mode messages by a name")
     java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
@@ -63,7 +64,7 @@ class YourProfile(StudyProfile):
             raise ValueError("give java: [LAYOUT/COLLECTOR/RUNTIME, ...] or cpp: [ALLOCATOR, ...]")
         for name, workload in self.workloads.items():
             if stated := [key for key in workload if key in _OWN]:
-                raise ValueError(f"workload {name} says {', '.join(stated)}, which strategies and solutions say")
+                raise ValueError(f"workload {name} says {', '.join(stated)}, which strategies and configurations say")
             if not (isinstance(blocks := self.blocks_of(name), int) and 1 <= blocks <= 1000):
                 raise ValueError(f"workload {name}: blocks is a whole number from 1 to 1000, not {blocks!r}")
             try:
@@ -78,10 +79,10 @@ class YourProfile(StudyProfile):
         blocks: int = self.workloads[name].get(_BLOCKS, self.blocks)
         return blocks
 
-    def solutions(self, workload: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Settings of a trial for each solution: the workload's own, where it names any."""
-        has_own = any(key in workload for key in _SOLUTIONS)
-        java, cpp = (workload.get(key, ()) for key in _SOLUTIONS) if has_own else (self.java, self.cpp)
+    def configurations(self, workload: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Settings of a trial for each configuration: the workload's own, where it names any."""
+        has_own = any(key in workload for key in _CONFIGURATIONS)
+        java, cpp = (workload.get(key, ()) for key in _CONFIGURATIONS) if has_own else (self.java, self.cpp)
         for words in java:
             parts = words.split("/")
             if len(parts) != 3 or not parts[2].isdigit():
@@ -99,24 +100,24 @@ def _offered(strategy: Strategy, language: str, workload: dict[str, Any]) -> boo
 
 def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec]:
     workload = profile.workloads[name]
-    for solution in profile.solutions(workload):
+    for configuration in profile.configurations(workload):
         apart = (
-            *_SOLUTIONS,
+            *_CONFIGURATIONS,
             _BLOCKS,
-            *(("heap_mb", "direct_mb", "jvm_flags") if solution["language"] == "cpp" else ()),
+            *(("heap_mb", "direct_mb", "jvm_flags") if configuration["language"] == "cpp" else ()),
         )
         stated = {key: value for key, value in workload.items() if key not in apart}
         for strategy in profile.strategies:
-            if _offered(strategy, solution["language"], workload):
+            if _offered(strategy, configuration["language"], workload):
                 yield MessagesSpec(
                     strategy=strategy, block=block, seconds=profile.seconds, warmup_seconds=profile.warmup_seconds,
-                    **solution, **stated,
+                    **configuration, **stated,
                 )  # fmt: skip
 
 
 def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
-    """Every workload with every strategy on every solution, in every block; what two workloads share runs once. Beside
-    them the article's packets."""
+    """Every workload with every strategy on every configuration, in every block; what two workloads share runs once.
+    Beside them the article's packets."""
     planned = []
     of_packets = profile.as_packets.blocks if profile.as_packets else 0
     for block in range(max(of_packets, *map(profile.blocks_of, profile.workloads))):
@@ -135,7 +136,7 @@ def _as_packets(profile: YourProfile, block: int) -> list[Planned]:
         profile=profile.profile, blocks=part.blocks, scale=part.scale, seconds=profile.seconds,
         warmup_seconds=profile.warmup_seconds,
     )  # fmt: skip
-    selection = Selection(solutions=part.solutions, strategies=packets.STRATEGIES, cases=(packets.CASE,))
+    selection = Selection(configurations=part.configurations, strategies=packets.STRATEGIES, cases=(packets.CASE,))
     return plan_block(sizes, selection, block)
 
 
@@ -202,7 +203,6 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
-    as_now=as_now,
     readable=replace(
         READABLE, cost="cpu_ns_per_message", label=partial(labelled, held=("messages_in_flight", "kept_count"))
     ),

@@ -20,7 +20,6 @@ from allocpool.campaign.tidy import (
     choice,
     cpu_rows,
     drift_percent,
-    frame,
     frames,
     gc_row,
     number,
@@ -30,7 +29,6 @@ from allocpool.campaign.tidy import (
     whole,
 )
 from allocpool.packets.columns import TRIALS as BATCH
-from allocpool.packets.columns import as_now as packets_as_now
 from allocpool.packets.columns import batch_row
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.strategies import Language
@@ -43,7 +41,7 @@ from allocpool.studies.your_workload.specs import (
     Layout,
     Replacement,
     Strategy,
-    solution_of,
+    configuration_of,
 )
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
@@ -102,7 +100,7 @@ TRIALS = DataFrameSchema(
         "runtime": whole("feature release of the JDK; empty for C++", None),
         "collector": text("garbage collector; empty for C++", nullable=True),
         "allocator": text("what C++ malloc reaches; empty for Java", nullable=True),
-        "solution": text("layout with collector and runtime, or with allocator"),
+        "configuration": text("layout with collector and runtime, or with allocator"),
         "heap_mb": whole("-Xms and -Xmx, MiB; empty for C++", None),
         "direct_mb": whole("-XX:MaxDirectMemorySize, MiB; empty where it is the JVM's", None),
         "jvm_flags": text("the reader's own flags"),
@@ -153,7 +151,7 @@ def _rows_of(record: TrialRecord) -> Rows:
         **trial_row(record), **{name: spec[name] for name in _STATED},
         "sizes": ",".join(f"{size}:{weight:.6g}" for size, weight in spec["sizes"]),
         "mean_bytes": mean_bytes(spec["sizes"]), "messages_in_flight": spec["in_flight"],
-        "jvm_flags": " ".join(spec["jvm_flags"]), "solution": solution_of(spec), "seed": str(spec["seed"]),
+        "jvm_flags": " ".join(spec["jvm_flags"]), "configuration": configuration_of(spec), "seed": str(spec["seed"]),
     }  # fmt: skip
     trial = read_trial(record, MessagesMeasurement)
     measured = trial.measurement
@@ -237,12 +235,6 @@ def _stops(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 def tidy_messages(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Tables ``trials`` and ``cpu`` of messages, and ``packets``, batch trials."""
     return frames(records, _rows_of, SCHEMAS)
-
-
-def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Stored tables in today's columns: the first campaigns had no packets beside their messages."""
-    packets = tables.get("packets", frame([], BATCH))
-    return {**tables, "packets": packets_as_now({"trials": packets})["trials"]}
 
 
 def cost_of(record: TrialRecord) -> float | None:
