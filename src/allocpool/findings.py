@@ -43,6 +43,7 @@ from allocpool.packets.comparisons import (
     Batch,
     Cell,
 )
+from allocpool.packets.labels import names_in
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
 from allocpool.studies.batch import claims as batch_claims
@@ -150,8 +151,8 @@ def answered(measured: Measured) -> pd.DataFrame:
 
 def by_alive(measured: Measured) -> pd.DataFrame:
     """Return the answer as a table: a row per configuration, a column per number of messages alive."""
-    configurations = set(answered(measured)["configuration"])
-    return by_size.table(measured.rungs[measured.rungs["configuration"].isin(configurations)])
+    names = names_in(answered(measured)).values()
+    return by_size.table(measured.rungs[measured.rungs["configuration"].isin(names)])
 
 
 def by_release(measured: Measured) -> tuple[pd.DataFrame, str]:
@@ -167,10 +168,8 @@ def by_release(measured: Measured) -> tuple[pd.DataFrame, str]:
 def headlines(measured: Measured) -> list[by_size.Headline]:
     """Return the answer for each configuration of `answered`, G1 first, C++ last."""
     trials = answered(measured)
-    parts = [
-        measured.rungs[measured.rungs["configuration"] == configuration]
-        for configuration in cell_data.configuration_order(trials)
-    ]
+    names, order = names_in(trials), cell_data.configuration_order(trials)
+    parts = [measured.rungs[measured.rungs["configuration"] == names[stored]] for stored in order]
     return [found for part in parts for found in by_size.headlines(part, measured.on_record)]
 
 

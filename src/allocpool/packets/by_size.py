@@ -20,7 +20,7 @@ from allocpool import stats
 from allocpool.evidence import style
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.labels import name_of
+from allocpool.packets.labels import names_in
 from allocpool.packets.specs import BUFFER_BYTES
 from allocpool.packets.style import BY_MARKER, COLOURS, strategy_looks
 from allocpool.packets.tables import comparison_table
@@ -52,10 +52,9 @@ def rungs(trials: pd.DataFrame) -> pd.DataFrame:
         compared = comparison_table(part)
         first = part[part["strategy"] == "pool"].drop_duplicates(["configuration", "case"])
         first = first.assign(alive=first["queue_size"] + first["stored_count"])
-        names = {row.configuration: name_of(cell_data.configuration_of(row)) for row in records(first)}
         facts = first[["configuration", "case", "alive", "heap_mb", "pool_size"]]
         found = compared.merge(facts, on=["configuration", "case"]).assign(host_id=host_id, scale=scale)
-        found["configuration"] = found["configuration"].map(names)
+        found["configuration"] = found["configuration"].map(names_in(part))
         parts.append(found.assign(verdict=[verdict_of(row.n, row.direction, row.equivalent) for row in records(found)]))
     every = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(RUNG_COLUMNS))
     return every[list(RUNG_COLUMNS)].sort_values(["configuration", "host_id", "scale", "alive"], ignore_index=True)
@@ -80,7 +79,7 @@ class Headline:
     """The answer for one configuration.
 
     Attributes:
-        configuration: as `name_of` has it.
+        configuration: as `labels.name_of` has it.
         kind: a side only where no size and no machine on record shows the other one.
         text: the sentence.
     """
@@ -234,10 +233,7 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
     cells = cells[cells["configuration"].isin(several[several > 1].index)]
     if cells.empty:
         return style.nothing("fewer than two numbers of messages alive were measured")
-    names = {
-        row.configuration: name_of(cell_data.configuration_of(row))
-        for row in records(cells.drop_duplicates("configuration"))
-    }
+    names = names_in(trials)
     order = [names[configuration] for configuration in cell_data.configuration_order(cells)]
     cells = cells.assign(panel=cells["configuration"].map(names))
     grid = sns.relplot(

@@ -19,15 +19,19 @@ def name_of(configuration: Configuration) -> str:
     return ", ".join([*words, *([configuration.beside_layout] if configuration.beside_layout else [])])
 
 
+def names_in(trials: pd.DataFrame) -> dict[str, str]:
+    """Return `name_of` each configuration of a table, by how it is stored."""
+    first = trials.drop_duplicates("configuration").astype(object)
+    rows = first.reindex(columns=[*Configuration.model_fields, "configuration"]).iterrows()
+    return {row["configuration"]: name_of(Configuration.of(row)) for _, row in rows}
+
+
 def labelled(table: pd.DataFrame, held: tuple[str, str] = ("queue_size", "stored_count")) -> pd.DataFrame:
     """Return rows of trials with the reader's name of each ``configuration``, and with ``alive``, the sum of the
     columns ``held``: messages that the program holds at once. Other tables are returned as they are."""
     if not {"configuration", "language", "layout"} <= set(table):
         return table
-    first = table.drop_duplicates("configuration").astype(object)
-    rows = first.reindex(columns=[*Configuration.model_fields, "configuration"]).iterrows()
-    names = {row["configuration"]: name_of(Configuration.of(row)) for _, row in rows}
-    table = table.assign(configuration=table["configuration"].map(names).astype(object))
+    table = table.assign(configuration=table["configuration"].map(names_in(table)).astype(object))
     return table.assign(alive=table[held[0]] + table[held[1]]) if set(held) <= set(table) else table
 
 

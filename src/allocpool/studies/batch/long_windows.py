@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 
 from allocpool.campaign import hosts
 from allocpool.evidence import style
-from allocpool.evidence.trials import counted, records
+from allocpool.evidence.trials import counted
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
-from allocpool.packets.labels import name_of
+from allocpool.packets.labels import names_in
 from allocpool.studies.batch.published_sizes import PROFILE
 
 LENGTHS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
@@ -60,7 +60,7 @@ def compared(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
     both = costs["long"].merge(costs["short"], left_index=True, right_index=True, suffixes=("", "_short"))
     both = both.dropna(subset=["ratio"])
     found = both.reset_index()
-    found["configuration"] = found["configuration"].map(_names(long))
+    found["configuration"] = found["configuration"].map(names_in(long))
     found["same_side"] = (found["ratio"] > 1) == (found["ratio_short"] > 1)
     found = found.rename(columns={"ratio_short": "short_ratio"}).sort_values(["configuration", "alive"])
     return found[columns].reset_index(drop=True)
@@ -104,11 +104,6 @@ def _costs(trials: pd.DataFrame) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _names(trials: pd.DataFrame) -> dict[str, str]:
-    each = trials.drop_duplicates("configuration")
-    return {row.configuration: name_of(cell_data.configuration_of(row)) for row in records(each)}
-
-
 def by_length(long: Long) -> pd.DataFrame:
     """Return allocating over the pool by length of the window: ``configuration``, ``alive``, ``window_s``, ``ratio``.
 
@@ -134,7 +129,7 @@ def by_length(long: Long) -> pd.DataFrame:
     found = pd.concat(rows).reset_index()
     alive = facts.assign(alive=facts["queue_size"] + facts["stored_count"]).drop_duplicates(_CELL)
     found = found.merge(alive[[*_CELL, "alive"]], on=_CELL).assign(
-        configuration=found["configuration"].map(_names(long.trials))
+        configuration=found["configuration"].map(names_in(long.trials))
     )
     return found[columns].sort_values(columns[:3])
 
