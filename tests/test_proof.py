@@ -48,9 +48,6 @@ def test_intervals_that_verdicts_rest_on_hold_the_truth_and_the_others_are_marke
     assert len(both) == len(again.dropna(subset=["repetitions"]))
     spread = np.sqrt((both["holds"] * (1 - both["holds"])).clip(lower=0.002) / 500)
     assert ((both["holds"] - both["holds_again"]).abs() < 5 * spread).all()
-    sentence = errors.coverage_sentence()
-    assert "two speeds" in sentence
-    assert "none of these fails" in sentence
     assert errors.coverage_table().map(lambda cell: "*" in str(cell)).to_numpy().any()
 
 
@@ -72,7 +69,6 @@ def test_quiet_cells_are_seen_sharper_than_by_the_rule_of_before() -> None:
     assert five["ours"] < five["before"]
     assert np.isinf(seen.loc[seen["n"] == 3, "ours"].to_numpy(dtype=np.float64)).all()
     assert "none" in errors.power_table().to_numpy()
-    assert "quiet" in errors.power_sentence()
 
 
 def test_a_campaign_finds_what_differs() -> None:
@@ -83,7 +79,6 @@ def test_a_campaign_finds_what_differs() -> None:
     assert ours["trials"] * proof.TRIAL_S <= proof.MINUTES * 60
     stored = proof.load("found")
     assert stored.loc[stored["rule"] == proof.OURS, "of_verdicts"].max() <= decisions.ALPHA
-    assert "times as many" in errors.found_sentence()
 
 
 def test_claims_are_judged_wrongly_no_more_often_than_stated() -> None:
@@ -95,7 +90,6 @@ def test_claims_are_judged_wrongly_no_more_often_than_stated() -> None:
         turned = rates["truth"] == proof.REVERSED
         assert rates.loc[~turned, [claims.REFUTED, claims.MIXED]].to_numpy().max() <= allowed
         assert rates.loc[so, claims.REPRODUCED].max() > 0.7
-    assert "reproduced" in errors.claims_sentence()
 
 
 def test_what_the_page_shows_is_of_this_judge() -> None:

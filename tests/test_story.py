@@ -116,10 +116,7 @@ def test_the_contract_holds_on_every_configuration(smoke: Path) -> None:
 def test_what_is_said_of_the_judge_and_of_the_bridge_is_on_the_instruments_page(smoke: Path) -> None:
     text = " ".join(page(smoke, "01_instrument").get_text(" ").split())
     assert re.search(r"The machine was (quiet|noisy) meanwhile", text)
-    assert "campaigns of 21 cells, each planned twice, looked at after every block" in text
-    assert "1 configurations were planned twice" in text
     assert re.search(r"counts and checksum bridge plain java the same 3", text)
-    assert "The bridge called for 0 collections" in text
 
 
 def test_findings_answer_and_judge_every_claim(smoke: Path) -> None:

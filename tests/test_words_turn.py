@@ -32,7 +32,6 @@ from allocpool.studies.pauses.overhead import lower_bound_overhead
 from allocpool.studies.realtime import map_story
 from allocpool.studies.realtime import story as realtime_story
 from allocpool.studies.stream import story as stream_story
-from allocpool.studies.threads import plots as threads_plots
 from allocpool.studies.threads import story as threads_story
 
 BLOCKS = 6
@@ -53,8 +52,8 @@ def campaigns() -> Mapping[str, pd.DataFrame]:
 
 
 def test_the_answer_in_cpp_turns(campaigns: Mapping[str, pd.DataFrame]) -> None:
-    told = {dear: native_story.pooling_in_cpp(trials).partition(".")[0] for dear, trials in campaigns.items()}
-    assert "pool" in told["alloc"] and "allocate" in told["pool"] and "matter" in told["mix"]
+    told = {dear: native_story.verdict(trials).splitlines()[0] for dear, trials in campaigns.items()}
+    assert "**pool**" in told["alloc"] and "**allocate**" in told["pool"] and "matter" in told["mix"]
 
 
 def collecting(trials: pd.DataFrame, dear: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -193,22 +192,14 @@ def test_the_answer_of_the_decision_map_turns(pool: int, alloc: int, equal: int,
 
 
 def test_what_many_threads_should_do_turns() -> None:
-    def first(costs: dict[str, float], blocks: int = FEWEST) -> str:
-        return threads_story.advice(test_threads.made_up(costs, blocks)).splitlines()[0]
+    def verdicts(costs: dict[str, float], blocks: int = FEWEST) -> set[str]:
+        rows = threads_story.judged(test_threads.made_up(costs, blocks))
+        return set(rows.loc[rows["topology"] == "sharded", "verdict"])
 
-    pooled, allocated = first({"alloc": 900.0, "owner": 300.0}), first({"alloc": 300.0, "owner": 900.0})
-    assert (
-        "on the Java heap **pool** on 2 of 2 configurations (owner is cheaper by 3.0" in pooled
-        and "in C++ **pool**" in pooled
-    )
-    assert "on the Java heap **allocate** on 2 of 2 configurations;" in allocated and "cheaper" not in allocated
-    assert "on the Java heap **either** on 2 of 2 configurations;" in first({"alloc": 300.0, "owner": 300.0}, 12)
-    few = first({"alloc": 900.0, "owner": 300.0}, FEWEST - 1)
-    assert "on the Java heap nothing has the trials that a verdict takes" in few and "cheaper" not in few
-    figure = alt(threads_plots.ladder(test_threads.made_up({"alloc": 900.0, "owner": 300.0}, 2), "sharded"))
-    assert "medians go from owner 3" in figure and "to alloc 9" in figure
-    turned = alt(threads_plots.cost_by_threads(test_threads.made_up({"alloc": 300.0, "owner": 900.0}, 2), "sharded"))
-    assert "medians go from alloc 3" in turned and "to owner 9" in turned
+    assert verdicts({"alloc": 900.0, "owner": 300.0}) == {"pool"}
+    assert verdicts({"alloc": 300.0, "owner": 900.0}) == {"allocate"}
+    assert verdicts({"alloc": 300.0, "owner": 300.0}, 12) == {"no difference"}
+    assert verdicts({"alloc": 900.0, "owner": 300.0}, FEWEST - 1) == set()
 
 
 LARGER_EFFECT = 1.25
@@ -220,9 +211,9 @@ def test_what_many_threads_should_do_turns_with_the_effect_that_matters() -> Non
     told = {}
     for effect in (EFFECT, LARGER_EFFECT):
         with judged_by(effect):
-            told[effect] = threads_story.advice(noisier).splitlines()[0]
-    assert "on the Java heap **open** on 2 of 2 configurations" in told[EFFECT]
-    assert "on the Java heap **either** on 2 of 2 configurations" in told[LARGER_EFFECT]
+            rows = threads_story.judged(noisier)
+            told[effect] = set(rows.loc[(rows["topology"] == "sharded") & (rows["buffers"] != "in C++"), "verdict"])
+    assert told == {EFFECT: {"inconclusive"}, LARGER_EFFECT: {"no difference"}}
 
 
 def test_one_trial_has_no_interval_in_words() -> None:

@@ -22,14 +22,12 @@ import pandas as pd
 from allocpool import decisions, stats
 from allocpool.decisions import Comparison
 from allocpool.evidence import tables
-from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, OTHER_WAY, REFUTED, Verdict
+from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, REFUTED, Verdict
 
 TURNS, PART, NOT_THE_CAUSE, FURTHER = "turns it", "a part of it", "not the reason", "the reverse"
 OUTCOMES = (TURNS, PART, NOT_THE_CAUSE, FURTHER, OPEN, NOT_MEASURED)
 """As published once it is changed; towards that, not as far; not moved by what matters; moved away from it; the trials
 do not tell; a side has no figure."""
-_NAMED = 3
-"""So many changes are named in a sentence."""
 
 
 class Sides(NamedTuple):
@@ -207,44 +205,11 @@ def for_reader(judged: Sequence[Ablation], intervals: str = STUDENT) -> tables.T
 
 
 def caption(judged: Sequence[Ablation], intervals: str = STUDENT) -> str:
-    """What the columns of `table` mean, with the trials behind a ratio, and how many changes have no figure."""
-    measured = [item for item in judged if item.outcome != NOT_MEASURED]
-    trials = [item.effect.decision.n for item in measured]
-    of = f" {stats.trials_each(min(trials), max(trials))}, {intervals}." if trials else ""
-    lacking = len(judged) - len(measured)
-    left = f" {stats.plural(lacking, 'change')} without a figure on both sides left out." if lacking else ""
-    about = sorted({item.asked.within for item in measured if item.asked.within})
-    within = (
-        f", over a published figure those within {', '.join(f'{one:g}' for one in about)} times it" if about else ""
-    )
+    """Return what the columns of `table` mean."""
+    about = sorted({item.asked.within for item in judged if item.asked.within})
+    within = "".join(f", over a published figure those within {one:g} times it" for one in about)
     return (
         f"Ratios above 1 are as claimed{within}. {TURNS.capitalize()}: shown to be as claimed after the change; "
         f"{PART}: shown to move that way, not as far; {NOT_THE_CAUSE}: shown not to move by what matters. All changes "
-        f"of the table are decided together.{of}{left}"
+        f"of the table are decided together; {intervals}."
     )
-
-
-def sentence(judged: Sequence[Ablation], verdicts: Sequence[Verdict]) -> str:
-    """How many comparisons of claims that failed are explained by one change, and by which."""
-    reversed_count = sum(int((each.evidence["shown"] == OTHER_WAY).sum()) for each in failed(verdicts))
-    if not reversed_count:
-        return "No claim is refuted by trials here, so there is nothing to explain."
-    best: dict[tuple[str, str, str], Ablation] = {}
-    for item in sorted(judged, key=lambda each: OUTCOMES.index(each.outcome)):
-        if item.outcome != NOT_MEASURED:
-            best.setdefault((item.asked.claim, item.asked.set_up, item.asked.comparison), item)
-    turned, moved = ([item for item in best.values() if item.outcome == outcome] for outcome in (TURNS, PART))
-    left = len(best) - len(turned) - len(moved)
-    counts = [f"{len(turned) or 'none'} {'turns' if len(turned) == 1 else 'turn'}{_by(turned)}"]
-    counts += [f"of {len(moved)} a part is explained{_by(moved)}"] * bool(moved)
-    counts += [f"{left} {'stays' if left == 1 else 'stay'} unexplained"] * bool(left)
-    whole = stats.plural(reversed_count, "comparison")
-    tried = f"{len(best) or 'none'} {'were' if len(best) > 1 else 'was'} tried again with one thing changed"
-    return f"Of {whole} shown the other way round, {tried}{': ' if best else ''}{'; '.join(counts * bool(best))}."
-
-
-def _by(judged: Sequence[Ablation]) -> str:
-    """The changes by name, the commonest first, with how many comparisons each is the best explanation of."""
-    changes = pd.Series([item.asked.changed for item in judged], dtype=object).value_counts()
-    told = [f"once {change} in {count}" for change, count in changes.head(_NAMED).items()]
-    return f" ({', '.join(told)})" if told else ""

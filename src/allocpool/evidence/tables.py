@@ -237,6 +237,25 @@ def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Compariso
     return table if table["an average hides"].notna().any() else table.drop(columns="an average hides")
 
 
+def interval_text(values: pd.Series, digits: int = 3) -> str | None:
+    """Return the geometric mean over trials with its interval; the mean alone where a trial has none of it; None
+    without a value."""
+    known = values.dropna().astype(float)
+    if known.empty:
+        return None
+    if (known > 0).all():
+        return stats.geometric_interval(known).text(digits)
+    return stats.significant(float(known.mean()), digits)
+
+
+def intervals(trials: pd.DataFrame, by: Sequence[str], columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return a row per group of trials: the columns ``by``, ``n``, and `interval_text` of each of ``columns`` under its
+    new name."""
+    groups = trials.groupby(list(by), sort=False, observed=True, dropna=False)
+    texts = {name: groups[column].agg(interval_text) for column, name in columns.items()}
+    return pd.DataFrame({"n": groups.size(), **texts}).reset_index()
+
+
 TableOrWords = GT | Nothing
 """A table, or the sentence that stands in its place where it would be empty."""
 _HEADINGS = {

@@ -6,7 +6,7 @@ shows the opposite, it says where the answer turns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from allocpool import stats
+from allocpool.decisions import Comparison
 from allocpool.evidence import style
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
@@ -149,6 +150,15 @@ def tally(name: str, rows: pd.DataFrame) -> Headline:
     lead = f"**{name}:** " if name else ""
     text = f"{lead}of {of}, {'; '.join(parts)}; {_each(measured)}."
     return Headline(name, str(sides[0]) if len(sides) == 1 else "turns", text)
+
+
+def tally_of(name: str, compared: Iterable[Comparison]) -> str:
+    """Return the text of `tally` on comparisons of allocating over a pool."""
+    rows = [
+        (one.decision.ratio, one.decision.n, verdict_of(one.decision.n, one.direction, one.equivalent))
+        for one in compared
+    ]
+    return tally(name, pd.DataFrame(rows, columns=["ratio", "n", "verdict"])).text
 
 
 def _stretches(shown: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

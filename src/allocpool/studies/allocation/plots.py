@@ -11,7 +11,7 @@ from allocpool.evidence import style
 from allocpool.evidence.style import by_panel, finish, label_lines, log_axes, looks, nothing, panels, size, stated
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
-from allocpool.packets.style import COLOURS, ends, points
+from allocpool.packets.style import COLOURS, points
 from allocpool.studies.allocation.claims import published_as_trials
 from allocpool.studies.allocation.specs import OPERATIONS
 from allocpool.studies.allocation.story import label
@@ -91,8 +91,7 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
         label_lines(axis, named + theirs_named)
     grid.set_axis_labels("bytes per buffer (log scale)", column.replace("_", " ") + " (log)")
     what = "obtain" if column == "ns_per_alloc" else "give back"
-    words = ends(cells, "ns", ["name", "bytes"], "ns")
-    return finish(grid, f"Time to {what} a buffer against its size in bytes: {words}.")
+    return finish(grid, f"Time to {what} a buffer against its size in bytes.")
 
 
 def access_cost(trials: pd.DataFrame) -> Figure:
@@ -110,8 +109,8 @@ def access_cost(trials: pd.DataFrame) -> Figure:
     for _operation, axis, crosses in by_panel(grid, theirs):
         axis.plot(crosses["ns"], crosses["name"].map(order.index), linestyle="", marker="x", color=style.INK)
     log_axes(grid, "x", [*cells["low"], *cells["high"], *theirs["ns"]], most=3)  # panels share it
-    text = f"Time per byte of a pass: {ends(cells, 'ns', ['operation', 'name'], 'ns a byte')}."
-    return finish(grid, text, title={operation: operation.replace("_", " ") for operation in operations})
+    titles = {operation: operation.replace("_", " ") for operation in operations}
+    return finish(grid, "Time per byte of a pass, by memory.", title=titles)
 
 
 def _first_block(trials: pd.DataFrame, distribution: str) -> pd.DataFrame:
@@ -158,10 +157,7 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
         log_axes(axis, "y", long.loc[long["measure"] == measure, "value"])
         axis.set(title=side, xlim=(0, float(ends_of[side].iloc[-1])))
         axis.set_ylabel(f"{_MEASURES[measure]} (log)" if side == sides[0] else "")
-    last = curves.sort_values("turnover").groupby("name").last().reset_index()
-    words = ends(last, "resident_over_live", ["name"], "times what is alive")
-    phases = ", ".join(str(phase) for phase in ends_of[sides[0]].index)
-    text = f"Memory under mixed sizes over the phases {phases}: in the end resident {words}."
+    text = f"Memory under mixed sizes over the phases {', '.join(map(str, ends_of[sides[0]].index))}."
     return finish(grid, text, 1, "", x="bytes allocated, as a multiple of the largest live set")
 
 
@@ -190,5 +186,4 @@ def heap_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str =
         **panels("name", sorted(long["name"].unique()), 1.7),
     )  # fmt: skip
     grid.set(ylim=(0, None)).set_axis_labels("s", "MiB")
-    words = ends(long[long["kind"] == "resident"], "mb", ["name"], "MiB", "max")
-    return finish(grid, f"Memory over time: resident at most {words}.", 3)
+    return finish(grid, "Memory over time, by heap or allocator.", 3)

@@ -10,10 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats as scipy_stats
 
-from allocpool import decisions, stats
-from allocpool.campaign.steady import FEWEST_ITERATIONS
-from allocpool.decisions import FEWEST
-from allocpool.evidence.trials import finished, records
+from allocpool import decisions
+from allocpool.evidence.trials import finished
 from allocpool.packets import cells as cell_data
 from allocpool.packets.specs import OPTIONS, Configuration
 from allocpool.studies.instrument.specs import SIDES
@@ -51,27 +49,6 @@ def twins(trials: pd.DataFrame) -> pd.DataFrame:
     ]  # fmt: skip
     names = ["configuration", "strategy", "case", "ratio", "low", "high", "n", "verdict", "remark"]
     return pd.DataFrame(rows, columns=names)
-
-
-def twins_sentence(found: pd.DataFrame) -> str:
-    """How many differences were found between configurations and themselves, with the bound of the stated rate."""
-    if found.empty:
-        return "No configuration was planned twice, so the instrument could not be set against itself."
-    told = found[found["n"] >= FEWEST]
-    if told.empty:
-        return (
-            f"{len(found)} configurations were planned twice, with fewer than {FEWEST} trials each: nothing is decided."
-        )
-    false = int(told["verdict"].isin([decisions.A_CHEAPER, decisions.B_CHEAPER]).sum())
-    same = int((told["verdict"] == decisions.EQUIVALENT).sum())
-    allowed = int(scipy_stats.binom.ppf(stats.CONFIDENCE, len(told), decisions.ALPHA))
-    _, upper = stats.binomial_bounds(false, len(told))
-    return (
-        f"Set against itself, the instrument finds {false} differences in {len(told)} configurations that were planned "
-        f"twice, {same} times that none matters, and leaves {len(told) - false - same} open. At the stated rate of "
-        f"{decisions.ALPHA:.0%} up to {allowed} false ones are to be expected; by these trials alone the rate is "
-        f"at most {upper:.0%}."
-    )
 
 
 def _beside(trials: pd.DataFrame, word: str) -> list[tuple[str, str, str, str]]:
@@ -128,25 +105,6 @@ def _speeds(logs: np.typing.NDArray[np.float64]) -> int:
     return 2 if decisions.shape_of(logs).startswith("two speeds") else 1
 
 
-def causes_sentence(table: pd.DataFrame) -> str:
-    """Which causes, held fixed, narrow the spread of a cell, and where two speeds were seen."""
-    table = table[table["cell"] != ALL_CELLS]
-    if table.empty:
-        return "No cause was held fixed in two trials of a configuration."
-    narrower = table[(table["p"] <= decisions.ALPHA) & (table["sd_held"] < table["sd_free"])]
-    shown = "; ".join(f"{row.held} ({row.cell}: {row.sd_free:.0%} to {row.sd_held:.0%})" for row in records(narrower))
-    two = table[table["speeds_free"] == 2]
-    gone = two[two["speeds_held"] == 1]
-    few = int(table[["n_free", "n_held"]].min().min())
-    return (
-        f"In {len(table)} experiments, each a cell with one cause held fixed, the spread is shown to be narrower in "
-        f"{len(narrower)}{f': {shown}' if shown else ''}. Two speeds were seen in {two['cell'].nunique()} of "
-        f"{table['cell'].nunique()} cells"
-        + (f"; they were not seen with {', '.join(sorted(set(gone['held'])))} held fixed" if len(gone) else "")
-        + f". With {few} trials on a side only a large part of a spread can be explained."
-    )
-
-
 def hidden(trials: pd.DataFrame) -> pd.DataFrame:
     """The cells of which an average hides something: what it is, with the mean and the trimmed mean beside, ns.
 
@@ -162,19 +120,6 @@ def hidden(trials: pd.DataFrame) -> pd.DataFrame:
                 | {"trimmed_ns": math.exp(decisions.trimmed_mean(logs))}
             )
     return pd.DataFrame(rows, columns=[*cell_data.CONFIGURATION, "n", "remark", "mean_ns", "trimmed_ns"])
-
-
-def hidden_sentence(table: pd.DataFrame, trials: pd.DataFrame) -> str:
-    """Of how many cells an average hides something."""
-    done = cell_data.with_cost(trials)
-    every = done.groupby(list(cell_data.CONFIGURATION), observed=True).size()
-    told = int((every >= FEWEST).sum())
-    if not told:
-        return f"No cell has the {FEWEST} trials that tell of two speeds."
-    return (
-        f"Two speeds or trials far off are named in {len(table)} of {told} cells with {FEWEST} trials or more; their "
-        "means stand beside those without the largest and the smallest fifth."
-    )
 
 
 def witnesses(trials: pd.DataFrame) -> pd.DataFrame:
@@ -222,22 +167,6 @@ def _spread(ratios: pd.Series) -> str:
     return f"{ratios.median():.3f} ({ratios.min():.3f} to {ratios.max():.3f})"
 
 
-def witnesses_sentence(trials: pd.DataFrame) -> str:
-    """Whether the bridge costs something, and whether it collects."""
-    done = finished(trials)
-    if done.empty:
-        return "No trial ran both behind the bridge and without it."
-    told = []
-    for label, group in done.groupby("configuration", observed=True):
-        sides = [group[group["side"] == side].set_index("block")["ns_per_packet"].astype(float) for side in SIDES]
-        told.append(f"{_named(label)}: {decisions.compare(sides[0], sides[1]).text()}")
-    called = int(done.loc[done["side"] == "bridge", "explicit_collections"].fillna(0).sum())
-    return (
-        f"Time per packet behind the bridge over that in a plain java process, {'; '.join(told)}. "
-        f"The bridge called for {called} collections, in trials whose JVM would have obeyed."
-    )
-
-
 def iterations_asked(trials: pd.DataFrame, iterations: pd.DataFrame) -> pd.DataFrame:
     """How many iterations a trial should have: what varies within it against what varies between trials, by what each
     costs.
@@ -272,24 +201,3 @@ def iterations_asked(trials: pd.DataFrame, iterations: pd.DataFrame) -> pd.DataF
         )
     names = [*cell_data.CONFIGURATION, "trials", "iterations", "within", "between", "optimum"]
     return pd.DataFrame(rows, columns=names)
-
-
-def iterations_sentence(table: pd.DataFrame) -> str:
-    """How many iterations trials have, against what their variances ask for."""
-    if table.empty:
-        return "No configuration has two trials with iterations, so nothing tells how many are enough."
-    share = (table["within"] ** 2 / table["iterations"] / (table["within"] ** 2 / table["iterations"]
-             + table["between"] ** 2)).median()  # fmt: skip
-    quarter = table["optimum"].quantile(0.75, interpolation="higher")
-    most = f"{quarter:.0f} or more" if math.isfinite(quarter) else "as many as there is time for"
-    more = (
-        f"; a steady state needs {FEWEST_ITERATIONS} to be told"
-        if table["iterations"].min() < FEWEST_ITERATIONS
-        else ""
-    )
-    return (
-        f"A trial has {table['iterations'].median():.0f} iterations in the median of {len(table)} configurations; by "
-        f"the variances within and between trials {table['optimum'].median():.0f} would be best in the median, and "
-        f"{most} in a quarter{more}. Of the variance of a trial's mean {share:.0%} comes from its iterations in the "
-        "median, and more of them would take away no more than that."
-    )

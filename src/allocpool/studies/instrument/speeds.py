@@ -78,20 +78,6 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def traces_sentence(table: pd.DataFrame) -> str:
-    """Which of the traces go with slow trials."""
-    if table.empty:
-        return "No configuration has trials enough to tell what goes with a slow one."
-    shown = table[table["p"] <= decisions.ALPHA].sort_values("correlation", key=abs, ascending=False)
-    named = "; ".join(f"{row.trace} ({row.correlation:+.2f})" for row in shown.itertuples())
-    most = f"{int(table['n'].max())} trials of {int(table['cells'].max())} configurations"
-    return (
-        f"Of {len(table)} things recorded around trials, {len(shown)} go with how slow a trial is beside others of its "
-        f"configuration{f': {named}' if named else ''} (rank correlation within configurations, {most} at most). What "
-        "goes with a slow trial need not be its cause."
-    )
-
-
 def fast_against_slow(trials: pd.DataFrame) -> pd.DataFrame:
     """Cells with two speeds: fast trials beside slow ones, in the medians of what was recorded.
 
@@ -117,27 +103,3 @@ def fast_against_slow(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         rows, columns=["cell", "speed", "n", "ns", "compiled_states", "shared_states", *TRACES.values()]
     )
-
-
-def fast_against_slow_sentence(table: pd.DataFrame) -> str:
-    """Whether the compilers' logs tell fast trials from slow ones, in the cells that have two speeds."""
-    if table.empty:
-        return "No configuration shows two speeds."
-    slow = table[table["speed"] == "slow"].set_index("cell")
-    fast = table[table["speed"] == "fast"].set_index("cell")
-    compiled = slow.index[(slow["compiled_states"] > 0) & (fast["compiled_states"] > 0)]
-    apart = [cell for cell in compiled if slow.loc[cell, "shared_states"] == 0]
-    told = ""
-    if len(compiled):
-        named = f" ({'; '.join(apart)})" if apart else ""
-        told = (
-            f" Of the {len(compiled)} in Java, which methods were compiled at which levels is never the same in a fast "
-            f"trial and in a slow one in {len(apart)}{named}"
-        )
-        told += (
-            f"; in {len(compiled) - len(apart)} code of the same state ran at both speeds, so the compilers' choice of "
-            "methods is not the reason."
-            if len(compiled) > len(apart)
-            else "."
-        )
-    return f"{len(slow)} configurations show two speeds.{told}"

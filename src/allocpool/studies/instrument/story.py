@@ -12,7 +12,7 @@ from scipy import stats as scipy_stats
 
 from allocpool import stats
 from allocpool.campaign import store
-from allocpool.campaign.steady import FEWEST_ITERATIONS, STEADY_STATES
+from allocpool.campaign.steady import STEADY_STATES
 from allocpool.evidence.trials import finished, records
 from allocpool.machine.host import Host
 from allocpool.packets import cells as cell_data
@@ -107,20 +107,6 @@ def harness_table(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def drift_sentence(trials: pd.DataFrame, limit_percent: float = 5.0) -> str:
-    """How many trials still drifted: the measured window's second half against its first, beyond ``limit_percent``."""
-    done = cell_data.with_cost(trials)
-    drift = done["drift_percent"].dropna().astype(float)
-    if drift.empty:
-        return "No trial has recorded a drift yet."
-    beyond = int((drift.abs() > limit_percent).sum())
-    return (
-        f"Between the two halves of the measured window, {beyond} of {len(drift)} trials moved by more than "
-        f"{limit_percent:g}%; the median movement is {stats.significant(drift.abs().median(), 2)}%. "
-        f"{steady_state_sentence(done)}"
-    )
-
-
 def steady_states(trials: pd.DataFrame) -> pd.DataFrame:
     """How many trials of each configuration and strategy were in which state by the change points of their
     iterations."""
@@ -129,17 +115,6 @@ def steady_states(trials: pd.DataFrame) -> pd.DataFrame:
     keys = [done["configuration"], done["strategy"]]
     counts = pd.crosstab(keys, state).reindex(columns=[*STEADY_STATES, _TOO_FEW], fill_value=0)
     return counts.reset_index().rename_axis(columns=None)
-
-
-def steady_state_sentence(trials: pd.DataFrame) -> str:
-    """How many trials had reached a steady state before they were measured, and that none is left out for it."""
-    states = trials["steady_state"] if "steady_state" in trials else pd.Series(dtype=object)
-    told = states.dropna()
-    if told.empty:
-        return f"Of no trial is known whether it was in a steady state: that takes {FEWEST_ITERATIONS} iterations."
-    counts = ", ".join(f"{int((told == state).sum())} {state}" for state in STEADY_STATES)
-    unknown = f"; {len(states) - len(told)} have too few iterations to tell" if len(told) < len(states) else ""
-    return f"By change points, {len(told)} trials are: {counts}{unknown}. Figures count all of them; none is left out."
 
 
 WATCHED = {
@@ -219,31 +194,6 @@ def pace_fit(trials: pd.DataFrame) -> PaceFit | None:
     ratio = share / (1 - share) * freedom / len(_PACES)
     chance = float(scipy_stats.f.sf(ratio, len(_PACES), freedom))
     return PaceFit(share, chance, freedom, len(done), math.sqrt(every / among), math.sqrt(unexplained / freedom))
-
-
-def pace_sentence(trials: pd.DataFrame) -> str:
-    """Whether the machine's pace around a trial explains what trials of one configuration differ by, in words."""
-    fit = pace_fit(trials)
-    if fit is None:
-        return "The trials are too few to tell whether the machine's pace explains what they differ by."
-    verdict = "explains" if fit.chance < 1 - stats.CONFIDENCE else "is not shown to explain"
-    return (
-        f"The machine's pace {verdict} what trials of one configuration differ by: {fit.share:.0%} of their variance, "
-        f"p = {stats.significant(fit.chance, 2)} (analysis of covariance, {fit.freedom} degrees of freedom); with it "
-        f"taken out they would differ by {fit.held:.1%}, not {fit.free:.1%}. No figure is adjusted."
-    )
-
-
-def warm_up_sentence(trials: pd.DataFrame) -> str:
-    """What warming up cost beside the measured window."""
-    done = cell_data.with_cost(trials).dropna(subset=["warmup_ns_per_packet"])
-    if done.empty:
-        return "No trial has recorded a warm-up yet."
-    ratio = (done["warmup_ns_per_packet"] / done["ns_per_packet"]).astype(float)
-    return (
-        f"A packet cost {stats.significant(ratio.median(), 2)} times as much while warming up as in the measured "
-        f"window (median of {len(ratio)} trials; largest {stats.significant(ratio.max(), 2)})."
-    )
 
 
 NEVER_EXISTED = "\u2013"

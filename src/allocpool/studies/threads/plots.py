@@ -7,7 +7,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from allocpool import stats
 from allocpool.evidence.style import (
     BLUE,
     GREEN,
@@ -24,7 +23,8 @@ from allocpool.evidence.style import (
     panels,
     rule,
 )
-from allocpool.evidence.trials import counted, finished, records
+from allocpool.evidence.trials import counted, finished
+from allocpool.packets.by_size import INCONCLUSIVE
 from allocpool.packets.cells import present
 from allocpool.studies.threads.cells import CPU, WALL
 from allocpool.studies.threads.strategies import LABELS, STRATEGIES, TOPOLOGIES, Strategy
@@ -73,7 +73,7 @@ def overview(judged: pd.DataFrame) -> Figure:
         mine = mine.assign(at=mine["configuration"].map(order.index) + np.array(apart))
         axis.hlines(mine["at"], mine["low"], mine["high"], colors=mine["kind"].map(_KINDS), linewidth=0.8, alpha=0.7)
         for is_open, marker, width in ((True, "|", 1.2), (False, "o", 0.0)):
-            part = mine[(mine["verdict"] == "open") == is_open]
+            part = mine[(mine["verdict"] == INCONCLUSIVE) == is_open]
             axis.scatter(part["ratio"], part["at"], c=part["kind"].map(_KINDS), marker=marker, linewidth=width, s=36,
                          zorder=3)  # fmt: skip
         axis.set_yticks(range(len(order)), order)
@@ -81,17 +81,8 @@ def overview(judged: pd.DataFrame) -> Figure:
         axis.grid(False, axis="y")
     log_axes(grid, "x", [*shown[["ratio", "low", "high"]].to_numpy(float).ravel(), 1.0], 1.3, most=6)
     rule(grid, x=1.0)
-    decided = shown[shown["verdict"] != "open"]
-    text = (
-        f"CPU over that of allocating: {stats.plural(len(shown), 'comparison')}, {len(decided)} of them decided. "
-        + "; ".join(
-            f"{topology}: {int((of['verdict'] == 'pool').sum())} cheaper than allocating, "
-            f"{int((of['verdict'] == 'allocate').sum())} dearer"
-            for topology, of in decided.groupby("topology", sort=False)
-        )
-        + "."
-    )
-    handles = [*(mark(name, _KINDS[name], "o") for name in kinds), mark("open", marker="|")]
+    text = f"CPU over that of allocating: {shown['verdict'].value_counts().to_dict()}."
+    handles = [*(mark(name, _KINDS[name], "o") for name in kinds), mark(INCONCLUSIVE, marker="|")]
     return finish(grid, text, title="", x="CPU over allocation's, below 1 cheaper (log scale)", handles=handles)
 
 
@@ -108,8 +99,12 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
                        **panels("configuration", done["configuration"].unique(), 3.0))  # fmt: skip
     grid.map_dataframe(sns.stripplot, **shared, dodge=len(names) > 1, size=4, jitter=False)
     grid.set(ylim=(0, None)).set_axis_labels("workers", "")
-    text = f"{_TITLES[value]}, {topology}, by workers. {_cheapest_and_dearest(done, value)}"
-    return finish(grid, text, handles=[mark(name, _COLOURS[name], "o", "-") for name in names], y=_TITLES[value])
+    return finish(
+        grid,
+        f"{_TITLES[value]}, {topology}, by workers.",
+        handles=[mark(name, _COLOURS[name], "o", "-") for name in names],
+        y=_TITLES[value],
+    )
 
 
 def ladder(trials: pd.DataFrame, topology: str) -> Figure:
@@ -128,22 +123,7 @@ def ladder(trials: pd.DataFrame, topology: str) -> Figure:
         sns.barplot(mine, estimator="median", errorbar=None, alpha=0.35, ax=axis, **shared)
         sns.stripplot(mine, size=4, jitter=False, ax=axis, **shared)
         axis.set(title=f"{configuration}, {int(mine['threads'].iloc[0])} workers", ylabel="")
-    text = f"{_TITLES[CPU]}, {topology}, at the most workers. {_cheapest_and_dearest(done, CPU)}"
-    return finish(grid, text, title="", x=_TITLES[CPU])
-
-
-def _cheapest_and_dearest(done: pd.DataFrame, value: str) -> str:
-    """Of each configuration at the most workers, the strategies with the smallest and the largest median, ns, in
-    words."""
-    told = []
-    for configuration, group in done.groupby("configuration", sort=False):
-        most = int(group["threads"].max())
-        medians = group[group["threads"] == most].groupby("strategy")[value].median()
-        named = sorted((float(ns), str(name)) for name, ns in medians.items())
-        ends = [f"{name} {stats.significant(ns)}" for ns, name in (named[0], named[-1])]
-        between = f"from {ends[0]} to {ends[1]}" if len(medians) > 1 else f"{ends[0]} alone"
-        told.append(f"{configuration} with {stats.plural(most, 'worker')}: medians go {between}")
-    return "; ".join(told) + "."
+    return finish(grid, f"{_TITLES[CPU]}, {topology}, at the most workers.", title="", x=_TITLES[CPU])
 
 
 def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
@@ -163,11 +143,5 @@ def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
         legend=False, facet_kws={"sharex": False, "sharey": False}, **panels("panel", shown["panel"].unique(), 2.7),
     )  # fmt: skip
     grid.set(ylim=(0, None)).set_axis_labels("interval between packets, µs", "lost of each ring, %")
-    (most,) = records(shown.nlargest(1, "lost_percent"))
-    text = (
-        f"Lost of the ticks of each ring by the interval between packets: "
-        f"{int((shown['lost'] == 0).sum())} of {stats.plural(len(shown), 'ring')} lost nothing; most lost "
-        f"{stats.significant(most.lost_percent)}%, with {most.strategy} on {most.configuration} at "
-        f"{stats.significant(most.interval_us)} µs."
-    )
+    text = f"Lost of the ticks of {len(shown)} rings, by interval: {int((shown['lost'] > 0).sum())} lost any."
     return finish(grid, text, handles=[mark(name, _COLOURS[name], "o") for name in names])
