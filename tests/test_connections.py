@@ -157,7 +157,7 @@ def test_a_negative_slope_is_shown_and_judged() -> None:
         if v.claim.id == "default-buffers-cost-memory" and v.set_up == echo_claims.NOW
     )
     assert verdict.outcome == MIXED and verdict.evidence["p"].iloc[0] < 0.01
-    assert "KiB; with over without: " in echo_report.verdict(trials)
+    assert "KiB against" in echo_report.verdict(trials)
 
 
 @pytest.mark.parametrize(
@@ -167,14 +167,8 @@ def test_a_negative_slope_is_shown_and_judged() -> None:
 def test_parts_add_up_to_the_slope_or_it_is_said(stack: float, noise: float, adds_up: str) -> None:
     trials = trials_of({"java/stream/platform/25": (70_000, 20)}, noise=noise)
     found = connections.sums(trials, parts_of(trials, {"stack": stack, "socket": 10_000.0}))
-    assert list(found["adds_up"]) == [adds_up]
+    assert list(found["adds up"]) == [adds_up]
     assert found["parts"].iloc[0] == pytest.approx(stack + 10_000, rel=1e-3)
-    assert {"yes": "in 1 of 1", "no": "they do not", "cannot be told": "varies too much, or blocks"}[
-        adds_up
-    ] in connections.sums_sentence(found)
-    table = connections.sums_table(found)
-    assert table["adds up"].tolist() == found["adds_up"].tolist()
-    assert table["parts, bytes"].str.fullmatch(r"-?[\d,]+").all()
 
 
 def test_the_published_table_beside_itself_predicts_itself() -> None:
@@ -265,8 +259,8 @@ def test_a_trial_that_left_messages_behind_has_no_percentile_on_its_page() -> No
     trials = published_trials()
     trials[["latency_p50_us", "latency_p99_us", "latency_max_us"]] = np.nan
     trials["behind"] = 7
-    assert set(echo_report.cpu_table(trials)["p99, us"]) == {"left behind"}
-    assert "have no percentile" in echo_report.errors_sentence(trials)
+    table = echo_report.cpu_table(trials)
+    assert table["p99, us"].isna().all() and (table["behind"] >= 7).all()
 
 
 def test_two_byte_chars_are_set_beside_what_chars_really_cost() -> None:
@@ -372,11 +366,9 @@ def test_the_figures_and_sentences_of_the_page_are_made_of_any_campaign() -> Non
         plots.cpu_against_buffer(trials)
         plots.echo_latency(trials)
         plots.neighbour(trials)
-        echo_report.chars_table(trials, parts)
+        connections.chars_and_bytes(trials, parts)
         connections.baselines_table(trials)
         assert echo_report.verdict(trials)
-        assert echo_report.certainty(trials)
-        assert echo_report.errors_sentence(trials)
         assert len(echo_report.cpu_table(trials)) == trials["variant"].nunique()
 
 

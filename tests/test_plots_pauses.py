@@ -127,7 +127,6 @@ def test_a_distribution_pools_all_trials_of_a_configuration(trials: pd.DataFrame
             same(points(step)[1:], zip(lengths, longer, strict=True))
     assert len(points(figure.axes[3].lines[0])) == 3 + 1, "a trial that failed has no pauses"
     assert legend_of(figure) == READ
-    assert "ninety-ninth percentile" in alt(figure)
 
 
 def test_options_of_some_configurations_are_named_and_those_of_all_are_not(

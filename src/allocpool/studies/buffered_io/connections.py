@@ -8,6 +8,7 @@ without a connection is the intercept, so the JVM and this package's own process
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +17,9 @@ from scipy import stats as scipy_stats
 
 from allocpool.decisions import ALPHA, FEWEST
 from allocpool.evidence import reference
+from allocpool.evidence.tables import intervals
 from allocpool.evidence.trials import finished, records
-from allocpool.stats import CONFIDENCE, geometric_interval, significant
+from allocpool.stats import CONFIDENCE, significant
 from allocpool.studies.buffered_io.specs import DEFAULT_BUFFER, IO, MESSAGE_BYTES, Variant
 from allocpool.studies.buffered_io.tables import PARTS
 
@@ -200,29 +202,18 @@ def costs(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def slopes_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Bytes of a connection by variant, as the load left memory and after a full collection.
-
-    Columns: variant, bytes per connection, interval, after a full collection, its interval, fixed MiB, blocks.
-    """
+    """Return bytes of a connection by variant, as the load left memory and after a full collection, with intervals over
+    blocks; fixed MiB; blocks."""
     loaded, collected = lines(trials), lines(trials, "collected_rss_mb")
-    return pd.DataFrame(
-        [
-            {
-                "variant": name,
-                "bytes per connection": significant(loaded[name].bytes_per_connection),
-                "interval": _range(loaded[name].interval),
-                "after a full collection": significant(collected[name].bytes_per_connection),
-                "its interval": _range(collected[name].interval),
-                "fixed, MiB": significant(loaded[name].intercept_mb),
-                "blocks": loaded[name].blocks,
-            }
-            for name in loaded
-        ],
-        columns=[
-            "variant", "bytes per connection", "interval", "after a full collection", "its interval", "fixed, MiB",
-            "blocks",
-        ],
-    )  # fmt: skip
+    return pd.DataFrame({
+        "variant": list(loaded),
+        "bytes per connection": [significant(one.bytes_per_connection) for one in loaded.values()],
+        "interval": [_range(one.interval) for one in loaded.values()],
+        "after a full collection": [significant(collected[name].bytes_per_connection) for name in loaded],
+        "its interval": [_range(collected[name].interval) for name in loaded],
+        "fixed, MiB": [significant(one.intercept_mb) for one in loaded.values()],
+        "blocks": [one.blocks for one in loaded.values()],
+    })  # fmt: skip
 
 
 def _range(interval: tuple[float | None, float | None]) -> str:
@@ -247,49 +238,24 @@ def decomposition(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
 
 
 def sums(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
-    """Whether the parts add up to the slope of resident memory after a full collection.
+    """Return whether the parts add up to the slope of resident memory after a full collection.
 
-    Columns: variant, parts (their sum, bytes per connection), slope, low, high, ratio, adds_up: ``yes`` where the slope
-    of what is missing, trial by trial, is shown to be within the tolerance of the slope (two one-sided tests at 5%
-    each), ``no`` where it is shown to be more, else ``cannot be told``.
+    Columns: variant, parts (their sum) and slope, bytes per connection, its interval, ratio, adds up: ``yes`` where the
+    slope of what is missing, trial by trial, is shown to be within the tolerance of the slope (two one-sided tests at
+    5% each), ``no`` where it is shown to be more, else ``cannot be told``.
     """
     total_mb = parts.groupby("trial_id")["bytes"].sum() / _MB
     done = finished(trials)
-    rows = []
-    for name, fitted in lines(trials, "collected_rss_mb").items():
-        mine = done[done["variant"] == name]
-        mine = mine.assign(sum_mb=mine["trial_id"].map(total_mb).astype(float))
-        mine = mine.assign(missing_mb=mine["collected_rss_mb"].astype(float) - mine["sum_mb"])
-        made_of, missing = line(mine, "sum_mb"), line(mine, "missing_mb")
-        if made_of is None or missing is None:
-            continue
-        slope = fitted.bytes_per_connection
-        rows.append(
-            {
-                "variant": name,
-                "parts": made_of.bytes_per_connection,
-                "slope": slope,
-                "low": fitted.interval[0],
-                "high": fitted.interval[1],
-                "ratio": made_of.bytes_per_connection / slope if slope else math.nan,
-                "adds_up": _adds_up(slope, missing),
-            }
-        )
-    return pd.DataFrame(rows, columns=["variant", "parts", "slope", "low", "high", "ratio", "adds_up"])
-
-
-def sums_table(added: pd.DataFrame) -> pd.DataFrame:
-    """What ``sums`` makes, for readers: whole bytes, the interval in one column."""
-    texts = added[["variant"]].copy()
-    for name in ("parts", "slope"):
-        texts[f"{name}, bytes"] = [f"{value:,.0f}" for value in added[name]]
-    texts["interval of the slope"] = [
-        "one block" if pd.isna(low) else f"{low:,.0f} to {high:,.0f}"
-        for low, high in zip(added["low"], added["high"], strict=True)
-    ]
-    texts["parts over slope"] = [f"{value:.2f}" for value in added["ratio"]]
-    texts["adds up"] = added["adds_up"]
-    return texts
+    done = done.assign(sum_mb=done["trial_id"].map(total_mb).astype(float))
+    done = done.assign(missing_mb=done["collected_rss_mb"].astype(float) - done["sum_mb"])
+    fitted, made_of, missing = (lines(done, value) for value in ("collected_rss_mb", "sum_mb", "missing_mb"))
+    rows = [
+        (name, round(made_of[name].bytes_per_connection), round(slope), _range(fitted[name].interval),
+         round(made_of[name].bytes_per_connection / slope, 2), _adds_up(slope, missing[name]))
+        for name in made_of
+        if (slope := fitted[name].bytes_per_connection)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["variant", "parts", "slope", "interval of the slope", "ratio", "adds up"])
 
 
 def _adds_up(slope: float, missing: Line) -> str:
@@ -301,23 +267,6 @@ def _adds_up(slope: float, missing: Line) -> str:
     if abs(middle) + reach <= allowed:
         return "yes"
     return "no" if abs(middle) - reach > allowed else "cannot be told"
-
-
-def sums_sentence(added: pd.DataFrame) -> str:
-    """How often the parts add up."""
-    if added.empty:
-        return "No variant ran at two numbers of connections, so no slope can be taken apart."
-    counts = added["adds_up"].value_counts()
-    parts = [f"the parts add up to the slope within {TOLERANCE:.0%} in {counts.get('yes', 0)} of {len(added)} variants"]
-    if wide := counts.get("cannot be told", 0):
-        names = ", ".join(added.loc[added["adds_up"] == "cannot be told", "variant"])
-        parts.append(
-            f"in {wide} memory beside the connections varies too much, or blocks are too few, to tell ({names})"
-        )
-    if wrong := counts.get("no", 0):
-        names = ", ".join(added.loc[added["adds_up"] == "no", "variant"])
-        parts.append(f"in {wrong} they do not ({names})")
-    return "Measured one by one, " + "; ".join(parts) + "."
 
 
 def published() -> pd.DataFrame:
@@ -334,86 +283,71 @@ def published_baselines() -> pd.DataFrame:
 
 
 def published_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """The published rows beside ours: memory at 30,000 connections predicted from the slope, CPU at the most that ran.
+    """Return the published rows with ours: memory at 30,000 connections predicted from the slope, CPU at the most that
+    ran.
 
     Ours are platform threads on the newest runtime that ran. Empty where a row was not measured, or at one number of
     connections only.
     """
     done = usual(finished(trials))
     done = done[(done["server"] == "java") & (done["threads"] == "platform")]
-    fitted = lines(done)
-    rows = []
-    for theirs in records(published()):
-        mine = done[(done["io"] == theirs.io) & (done["buffer"].fillna(0) == theirs.buffer)]
-        newest = mine[mine["runtime"] == mine["runtime"].max()]
-        own = fitted.get(newest["variant"].iloc[0]) if len(newest) else None
-        memory, low, high = own.predict_mb(PUBLISHED_CONNECTIONS) if own else (None, None, None)
-        most = newest[newest["connections"] == newest["connections"].max()]
-        interval = None if low is None or high is None else f"{significant(low)} to {significant(high)}"
-        cpu_us = most["cpu_us_per_message"].dropna().astype(float)
-        rows.append(
-            {
-                "way": Variant("java", theirs.io, theirs.buffer or None).way,
-                "published MB": f"{theirs.memory_mb:,.0f}",
-                "ours at 30,000, MiB": None if memory is None else significant(memory),
-                "prediction interval": interval,
-                "published CPU median, %": theirs.median_cpu_percent,
-                "ours, CPU us per message": geometric_interval(cpu_us).text() if len(cpu_us) else None,
-                "connections, n": f"{most['connections'].iloc[0]:,}, {len(most)}" if len(most) else None,
-            }
-        )  # fmt: skip
-    return pd.DataFrame(rows)
+    newest = done[done["runtime"] == done.groupby(["io", "buffer"], dropna=False)["runtime"].transform("max")]
+    newest = newest.assign(buffer=newest["buffer"].fillna(0))
+    fitted, names = lines(newest), newest.drop_duplicates(["io", "buffer"]).set_index(["io", "buffer"])["variant"]
+    most = newest[newest["connections"] == newest.groupby("variant")["connections"].transform("max")]
+    cpu = intervals(most, ["io", "buffer", "connections"], {"cpu_us_per_message": "ours, CPU us per message"})
+    table = published().merge(cpu, "left", ["io", "buffer"])
+    own = [fitted.get(str(names.get(key))) for key in zip(table["io"], table["buffer"], strict=True)]
+    return _predicted(
+        pd.DataFrame({
+            "way": [Variant("java", row.io, row.buffer or None).way for row in records(table)],
+            "published MB": table["memory_mb"].map("{:,.0f}".format),
+            "published CPU median, %": table["median_cpu_percent"],
+            **{name: table[name] for name in ("ours, CPU us per message", "connections", "n")},
+        }),
+        own, [PUBLISHED_CONNECTIONS] * len(own), "ours at 30,000, MiB",
+    )  # fmt: skip
+
+
+def _predicted(table: pd.DataFrame, own: Sequence[Line | None], connections: Sequence[int], name: str) -> pd.DataFrame:
+    """A table of published figures with the memory that our lines predict at so many connections, MiB."""
+    found = [one.predict_mb(number) if one else None for one, number in zip(own, connections, strict=True)]
+    return table.assign(**{
+        name: [significant(one[0]) if one else None for one in found],
+        "prediction interval": [_range(one[1:]) if one else None for one in found],
+    })  # fmt: skip
 
 
 def baselines_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """The published baselines beside ours, predicted from the slope as in `published_table`."""
+    """Return the published baselines with ours, predicted from the slope as in `published_table`."""
     done = usual(finished(trials))
-    newest = done["runtime"].max()
-    waiting = done[done["idle_rss_mb"].notna() & (done["io"] == "stream") & (done["runtime"] == newest)]
+    waiting = done[(done["io"] == "stream") & (done["runtime"] == done["runtime"].max())]
     ours = {
         "cpp": ("C++ with a thread per connection", lines(done[done["io"] == "threads"])),
         "idle_threads": ("Java threads that wait, no connection yet", lines(waiting, "idle_rss_mb")),
     }
-    rows = []
-    for theirs in records(published_baselines()):
-        what, fitted = ours[theirs.server]
-        own = next(iter(fitted.values()), None)
-        memory, low, high = own.predict_mb(theirs.connections) if own else (None, None, None)
-        rows.append(
-            {
-                "server": what,
-                "connections": f"{theirs.connections:,}",
-                "published MB": f"{theirs.memory_mb:,.0f}",
-                "ours, MiB": None if memory is None else significant(memory),
-                "prediction interval": (
-                    None if low is None or high is None else f"{significant(low)} to {significant(high)}"
-                ),
-                "bytes of one": None if own is None else own.text,
-            }
-        )
-    return pd.DataFrame(rows)
+    table = published_baselines()
+    own = [next(iter(ours[server][1].values()), None) for server in table["server"]]
+    named = pd.DataFrame({
+        "server": [ours[server][0] for server in table["server"]], "connections": table["connections"],
+        "published MB": table["memory_mb"].map("{:,.0f}".format), "bytes of one": [one and one.text for one in own],
+    })  # fmt: skip
+    return _predicted(named, own, list(table["connections"]), "ours, MiB")
 
 
 def chars_and_bytes(trials: pd.DataFrame, parts: pd.DataFrame, size: int = MESSAGE_BYTES) -> pd.DataFrame:
-    """Of what chars cost beyond bytes, each with buffers of this size, part by part.
+    """Return what chars cost beyond bytes, each with buffers of this size, part by part.
 
     Columns: part, chars, bytes, apart (bytes per connection; of parts that both have, their difference is exact to what
     a JVM keeps for itself). Platform threads, the newest runtime, the most connections that both held.
     """
     done = usual(finished(trials))
     done = done[(done["threads"] == "platform") & (done["buffer"] == size) & (done["runtime"] == done["runtime"].max())]
-    sides = [done[done["io"] == io] for io in ("buffered_reader", "buffered_stream")]
-    both = set(sides[0]["connections"]) & set(sides[1]["connections"])
-    columns = ["part", "chars", "bytes", "apart"]
-    if not both:
-        return pd.DataFrame(columns=columns)
-    each = [
-        parts[parts["trial_id"].isin(rows.loc[rows["connections"] == max(both), "trial_id"])]
-        .groupby("part")["bytes"]
-        .mean()
-        .astype(float)
-        / max(both)
-        for rows in sides
-    ]
-    table = pd.DataFrame({"chars": each[0], "bytes": each[1]}).reindex(list(PARTS)).fillna(0.0)
-    return table.assign(apart=table["chars"] - table["bytes"]).rename_axis("part").reset_index()[columns]
+    sides = done[done["io"].isin(["buffered_reader", "buffered_stream"])]
+    both = sides.groupby("connections")["io"].nunique()
+    most = max(both[both == 2].index, default=0)
+    joined = parts.merge(sides.loc[sides["connections"] == most, ["trial_id", "io"]], on="trial_id")
+    each = joined.astype({"bytes": float}).pivot_table(index="part", columns="io", values="bytes") / max(most, 1)
+    table = each.reindex(list(PARTS) if len(each) else [], columns=["buffered_reader", "buffered_stream"]).fillna(0.0)
+    table.columns = pd.Index(["chars", "bytes"])
+    return table.assign(apart=table["chars"] - table["bytes"]).rename_axis("part").reset_index()

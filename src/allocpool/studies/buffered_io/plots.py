@@ -10,7 +10,7 @@ from allocpool.evidence import style
 from allocpool.evidence.style import by_panel, finish, label_lines, log_axes, looks, marks, nothing, panels, rule, size
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
-from allocpool.packets.style import ends, name_rows, points
+from allocpool.packets.style import name_rows, points
 from allocpool.studies.buffered_io import connections
 from allocpool.studies.buffered_io.specs import LABELS
 from allocpool.studies.buffered_io.tables import PARTS
@@ -47,8 +47,7 @@ def cost_of_a_connection(trials: pd.DataFrame) -> Figure:
     grid = points(costs, "kib", list(costs["way"].unique()), hue, "KiB per connection (log scale)", by="served_by",
                   y="way", col=None)  # fmt: skip
     log_axes(grid, "x", costs[["kib", "low", "high"]].to_numpy(float).ravel(), 1.3)
-    words = ends(costs[ours], "kib", ["way", "served_by"], "KiB")
-    return finish(grid, f"What a connection costs, by way of I/O: {words}.", 2, handles=marks(hue))
+    return finish(grid, "What a connection costs, by way of I/O.", 2, handles=marks(hue))
 
 
 def memory_against_connections(trials: pd.DataFrame) -> Figure:
@@ -70,9 +69,7 @@ def memory_against_connections(trials: pd.DataFrame) -> Figure:
         named.append((top, name, colour))
     label_lines(grid.ax, named)
     grid.set_axis_labels("connections", "resident memory, MiB")
-    slopes = pd.DataFrame({"variant": list(fitted), "slope": [line.bytes_per_connection for line in fitted.values()]})
-    words = ends(slopes, "slope", ["variant"], "bytes per connection")
-    return finish(grid, f"Resident memory against connections; a line's slope goes {words}.")
+    return finish(grid, "Resident memory against connections, a line for each variant.")
 
 
 def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
@@ -97,8 +94,7 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
             grid.ax.plot([max(0.0, low / 1024), max(0.0, high / 1024)], [place] * 2, color=style.INK, linewidth=1)
     grid.set(xlim=(0, 1.15 * max(float(shown.groupby("variant")["kib"].sum().max()), *slopes["kib"])))
     below = "KiB per connection after a full collection\nblack: slope of resident memory, its interval"
-    text = f"Where the bytes of a connection sit, {', '.join(styles)}: "
-    text += f"{ends(slopes, 'kib', ['variant'], 'KiB per connection')}."
+    text = f"Where the bytes of a connection sit: {', '.join(styles)}."
     return finish(grid, text, 5, "", handles, name_rows(grid, below, order, configurations=False))
 
 
@@ -132,9 +128,7 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
         log_axes(axis, "x", mine["buffer"], 1.3)
         axis.set(title="", ylim=(0, 1.1 * float(mine["value"].max())), ylabel=panel)
     rule(grid, x=float(done["message_bytes"].iloc[0]), linestyle=":")
-    told = long[long["panel"] == _OURS].assign(buffer=long["buffer"].map("{:g}".format))
-    words = ends(told, "value", ["io", "buffer"], "us", "median")
-    return finish(grid, f"CPU per message against the size of the buffer: {words}.", 2, "", marks(hue),
+    return finish(grid, "CPU per message against the size of the buffer.", 2, "", marks(hue),
                   "buffer, chars or bytes (dotted: the message)")  # fmt: skip
 
 
@@ -160,9 +154,7 @@ def neighbour(trials: pd.DataFrame) -> Figure:
     log_axes(grid, "x", found["rss_mb"], 1.3)
     grid.set(ylim=(0, None), ylabel="neighbour: ns per cache line")
     number = int(done["connections"].iloc[0])
-    words = ends(found, "ns", ["variant"], "ns per cache line")
-    text = f"What a neighbour of the server pays, against the server's memory: {words}."
-    return finish(grid, text, 2, "", marks({name: (palette[name], markers[name]) for name in names}),
+    return finish(grid, "What a neighbour of the server pays, against the server's memory.", 2, "", marks({name: (palette[name], markers[name]) for name in names}),
                   f"resident memory of the server with {number:,} connections, MiB (log scale)")  # fmt: skip
 
 
@@ -190,5 +182,4 @@ def echo_latency(trials: pd.DataFrame) -> Figure:
     grid = points(long, "us", connections.variants(done), hue, "due time to whole echo, us (log scale)", by="which",
                   y="variant", col=None)  # fmt: skip
     log_axes(grid, "x", long["us"], 1.3, most=5)
-    words = ends(long[long["which"] == "99th percentile"], "us", ["variant"], "us", "median")
-    return finish(grid, f"Delay of echoes; the ninety-ninth percentile goes {words}.", 3, handles=marks(hue))
+    return finish(grid, "Delay of echoes: median, 99th percentile, largest.", 3, handles=marks(hue))

@@ -109,7 +109,8 @@ def events_grid(counters: pd.DataFrame) -> pd.DataFrame:
         index=["configuration", "case", "counter"], columns="event", values="per_packet", aggfunc="mean", observed=True
     )
     grid = grid[[event for event in EVENTS if event in grid]].map(stats.significant)
-    return grid.rename(columns=lambda name: str(name).replace("_", " ")).rename_axis(columns=None).reset_index()
+    grid = grid.rename(columns=lambda name: str(name).replace("_", " ")).rename_axis(columns=None)
+    return grid.rename_axis(index={"counter": "counted"}).reset_index()
 
 
 _STEPS = {

@@ -45,52 +45,40 @@ def per_trial(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
 
 
 def gc_table(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
-    """One row per configuration, strategy and case but controls: the means of the published measures over trials (of
-    ``max_pause_ms`` the largest), each with ``<measure>_low`` and ``_high`` (range of the trials), ``n``, and
-    ``published_<measure>`` where the article gives the collector."""
+    """Return one row per configuration, strategy and case but controls: the means of the published measures over trials (of
+    ``max_pause_ms`` the largest), ``n``, and ``published_<measure>`` where the article gives the collector."""
     measured = per_trial(trials, collections)
     measured = measured[measured["strategy"].isin(CHOICES) & ~measured["collector"].isin(CONTROLS)]
-    published = {
-        (row["collector"], row["case"], row["strategy"]): row
-        for row in reference.load("allocate_or_pool_gc").to_dict("records")
-    }
-    rows = []
-    for keys, group in measured.groupby(list(CONFIGURATION), observed=True):
-        first = group.iloc[0]
-        row = dict(zip(CONFIGURATION, keys, strict=True)) | {"n": len(group)}
-        row |= {name: first[name] for name in ORDERED_BY}
-        for name in PUBLISHED:
-            values = group[name]
-            row |= {
-                name: values.max() if name == "max_pause_ms" else values.mean(),
-                f"{name}_low": values.min(), f"{name}_high": values.max(),
-            }  # fmt: skip
-        where = (family("java", first["collector"]), str(first["case"]), str(first["strategy"]))
-        beside = published.get(where, {}) if first["layout"] == "heap" else {}
-        row |= {f"published_{name}": float(beside.get(name, "nan")) for name in PUBLISHED}
-        rows.append(row)
-    table = pd.DataFrame(rows)
-    if table.empty:
-        return table
+    keys = [*CONFIGURATION, *ORDERED_BY]
+    how = dict.fromkeys(PUBLISHED, "mean") | {"max_pause_ms": "max"}
+    groups = measured.groupby(keys, observed=True, dropna=False)
+    table = groups.agg(how).assign(n=groups.size()).reset_index()
+    table["family"] = [family("java", collector) for collector in table["collector"]]
+    published = reference.load("allocate_or_pool_gc").rename(columns={name: f"published_{name}" for name in PUBLISHED})
+    published = published.rename(columns={"collector": "family"}).assign(layout="heap")
+    on = ["family", "layout", "case", "strategy"]
+    table = table.merge(published[[*on, *(f"published_{name}" for name in PUBLISHED)]], "left", on)
     order = {name: number for number, name in enumerate(configuration_order(table))}
     ranked = table.assign(rank=table["configuration"].map(order)).sort_values(["rank", "case", "strategy"])
-    return ranked.drop(columns="rank").reset_index(drop=True)
+    return ranked.drop(columns=["rank", "family"]).reset_index(drop=True)
+
+
+_TITLES = {
+    "max_pause_ms": "max pause, ms", "mean_pause_ms": "mean pause, ms", "gc_per_second": "collections per s",
+    "gc_fraction_percent": "in pauses, %", "live_objects_millions": "live objects, million",
+    "gc_ns_per_object": "mean pause per live object, ns",
+}  # fmt: skip
 
 
 def for_reader(table: pd.DataFrame, layout: str = "heap") -> pd.DataFrame:
-    """The table in words, one row per configuration, case and strategy, the published figure in brackets."""
-    titles = {
-        "max_pause_ms": "max pause, ms", "mean_pause_ms": "mean pause, ms", "gc_per_second": "collections per s",
-        "gc_fraction_percent": "in pauses, %", "live_objects_millions": "live objects, million",
-        "gc_ns_per_object": "mean pause per live object, ns",
-    }  # fmt: skip
-    rows = []
-    for item in table[table["layout"] == layout].to_dict("records") if len(table) else []:
-        row = {name: item[name] for name in ("configuration", "case", "strategy", "n")}
-        for name, title in titles.items():
-            row[title] = _with_published(item[name], item[f"published_{name}"])
-        rows.append(row)
-    return pd.DataFrame(rows, columns=["configuration", "case", "strategy", "n", *titles.values()])
+    """Return the table in words, one row per configuration, case and strategy, the published figure in brackets."""
+    shown = table[table["layout"] == layout]
+    return shown[["configuration", "case", "strategy", "n"]].assign(
+        **{
+            title: [_with_published(*both) for both in zip(shown[name], shown[f"published_{name}"], strict=True)]
+            for name, title in _TITLES.items()
+        }
+    )
 
 
 def _with_published(value: float, published: float) -> str:

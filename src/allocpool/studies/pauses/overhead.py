@@ -27,8 +27,7 @@ import pandas as pd
 from allocpool import decisions, stats
 from allocpool.decisions import ALPHA, FEWEST, LOOKS, Mean, effect_that_matters
 from allocpool.evidence.trials import records
-from allocpool.packets.cells import CONTROLS, with_cost
-from allocpool.packets.strategies import CHOICES
+from allocpool.packets.cells import with_cost
 
 SAME_PROGRAM = ("layout", "runtime", "strategy", "case", "scale")
 """Collectors are compared where the program is the same; another runtime compiles another program."""
@@ -256,24 +255,3 @@ def _away(cost: Least, alpha: float) -> tuple[float, float]:
     """How far below and above its estimate a cost may lie, ns."""
     low_ns, high_ns = cost.bounds(alpha)
     return cost.estimate_ns - low_ns, high_ns - cost.estimate_ns
-
-
-def sentence(overheads: pd.DataFrame) -> str:
-    """Who pays most and least for collecting, per strategy, by the wall."""
-    chosen = overheads[(overheads["clock"] == "wall") & (overheads["collectors"] > 1)]
-    chosen = chosen[~chosen["collector"].isin(CONTROLS) & chosen["strategy"].isin(CHOICES)]
-    lines = []
-    for strategy, group in chosen.groupby("strategy", sort=False):
-        worst, best = group.nlargest(1, "lbo").iloc[0], group.nsmallest(1, "lbo").iloc[0]
-        lines.append(f"with {strategy}, at least {_times(best)} and at most {_times(worst)}" if len(group) > 1 else "")
-    extremes = "; ".join(line for line in lines if line)
-    return (
-        f"Lower bounds of the cost of collecting, times the program: {extremes}."
-        if extremes
-        else "Nothing to compare yet."
-    )
-
-
-def _times(row: pd.Series) -> str:
-    spread = "one trial" if row["method"] == "one trial" else f"{_number(row['low'])} to {_number(row['high'])}"
-    return f"{_number(row['lbo'])} ({spread}; {row['configuration']}, case {row['case']})"

@@ -10,7 +10,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from allocpool import stats
 from allocpool.evidence import style
 from allocpool.evidence.style import by_panel, colour_of, finish, log_axes, mark, marks, nothing, panels, rule
 from allocpool.evidence.trials import records
@@ -18,7 +17,7 @@ from allocpool.packets import style as packets
 from allocpool.packets.cells import CONTROLS, ORDERED_BY, configuration_order, present, with_cost
 from allocpool.packets.specs import CASES, OPTION_FIELDS
 from allocpool.packets.strategies import CHOICES, STRATEGIES
-from allocpool.packets.style import CASE_WORDS, ends, short_names, strategy_looks, two_lines
+from allocpool.packets.style import CASE_WORDS, short_names, strategy_looks, two_lines
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 
@@ -75,7 +74,7 @@ def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, ca
     log_axes(grid, "y", lengths, 2, most=2)
     grid.set(xlim=(0, float(done["seconds"].max())), title="")
     grid.figure.suptitle(f"length of each pause, ms (log scale): {strategy}, case {case}")
-    words = f"Pauses over time, {strategy}, case {case}, ms: {ends(joined, 'duration_ms', ['configuration'], 'ms')}."
+    words = f"Pauses over time, {strategy}, case {case}, ms."
     below = "seconds of the measured window"
     return finish(grid, f"{words} {len(joined)} pauses.", title="", x=f"{below}\n{shared}" if shared else below)
 
@@ -105,11 +104,7 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     log_axes(grid, "y", [0.5 / joined.groupby(["panel", "configuration"], observed=True).size().max(), 1])
     grid.set_axis_labels("length of a pause, ms (log)", "share at least as long")
     handles = [mark(short[name], colours[name], line=strokes[name]) for name in order]
-    tails = (
-        joined.groupby(["configuration", "strategy", "case"], observed=True)["duration_ms"].quantile(0.99).reset_index()
-    )
-    words = ends(tails, "duration_ms", ["configuration", "strategy", "case"], "ms")
-    return finish(grid, f"How long pauses last. The ninety-ninth percentile goes {words}.", 2, handles=handles)
+    return finish(grid, "How long pauses last, by case and strategy.", 2, handles=handles)
 
 
 _RUNTIME_LINE: dict[int, Any] = {11: ":", 17: "-.", 21: "--", 25: "-", 26: (0, (8, 1, 1, 1)), 27: (0, (8, 1))}
@@ -133,10 +128,7 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
     )  # fmt: skip
     log_axes(grid, "x", joined["window_ms"], 1.0)
     grid.set(ylim=(-0.02, 1.02))
-    shortest = joined[joined["window_ms"] == joined["window_ms"].min()]
-    words = ends(shortest, "utilisation", ["configuration", "strategy"], "of a window", "mean")
-    length = f"{stats.significant(float(joined['window_ms'].min()), 2)} ms"
-    text = f"Least share left to the program in case {case}: of the shortest windows, {length}, {words}."
+    text = f"Least share of a window left to the program, by its length, in case {case}."
     return finish(grid, text, 4, packets.panel_names(order), x="length of the window, ms (log scale)",
                   y="least share left")  # fmt: skip
 
@@ -159,9 +151,7 @@ def overhead_by_strategy(overheads: pd.DataFrame) -> Figure:
     )  # fmt: skip
     log_axes(grid, "x", [1, 1.5, rows["high"].max()], 1.1)
     rule(grid, x=1, linestyle="-")
-    words = ends(rows, "lbo", ["configuration", "strategy", "panel"], "times")
-    text = f"Lower bound of the total cost over the cost of the program alone: {words}."
-    return finish(grid, text, 3, handles=marks(hue))
+    return finish(grid, "Lower bound of the total cost over the cost of the program alone.", 3, handles=marks(hue))
 
 
 def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
@@ -177,9 +167,7 @@ def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
     means["thread"] = means["thread_group"].map(_THREADS)
     grid, handles = style.stack(means, "ns", "configuration", order, "thread", styles, "strategy", strategies)
     below = packets.name_rows(grid, f"CPU, ns per packet, case {case}", order)
-    words = ends(means[means["thread"] == "collector"], "ns", ["configuration", "strategy"], "ns per packet")
-    text = f"CPU time by group of threads in case {case}; the collector's goes {words}."
-    return finish(grid, text, 5, handles=handles, x=below)
+    return finish(grid, f"CPU time by group of threads in case {case}.", 5, handles=handles, x=below)
 
 
 def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
@@ -202,13 +190,11 @@ def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
     log_axes(grid, "x", at)
     grid.set_xlabels("live objects, million")
     handles = [*packets.collector_and_strategy(shown), mark("100 ns per object", style.INK, line=":", width=0.8)]
-    words = ends(fits[fits["measure"] == measures[0]], "ns_per_object", ["collector", "strategy"], "ns per live object")
-    text = f"What a collection takes against live objects; slopes of the {measures[0]} go {words}."
-    return finish(grid, text, 4, handles=handles)
+    return finish(grid, "What a collection takes against live objects.", 4, handles=handles)
 
 
 def lost_by_cause(attribution: pd.DataFrame, losses: pd.DataFrame) -> Figure:
-    """Share of the packets lost by what stood beside, one bar per real-time trial of the first block that lost any."""
+    """Share of the packets lost by what overlapped it, one bar per real-time trial of the first block that lost any."""
     named = losses[losses["block"] == losses["block"].min()].copy()
     short, _ = short_names(list(named["configuration"].unique()))
     named["name"] = [
@@ -227,9 +213,7 @@ def lost_by_cause(attribution: pd.DataFrame, losses: pd.DataFrame) -> Figure:
     styles = {cause: CAUSE_STYLE[cause] for cause in present(ALL_CAUSES, lost.loc[lost["lost"] > 0, "cause"])}
     grid, handles = style.stack(lost, "share", "name", order, "cause", styles)
     grid.set(xlim=(0, 100), xlabel="share of the packets lost, %")
-    shares = lost.groupby("cause", observed=True)["lost"].sum() / lost["lost"].sum()
-    words = ", ".join(f"{cause} {shares[cause]:.0%}" for cause in styles)
-    return finish(grid, f"What stood beside losses, over {len(order)} trials that lost any: {words}.", 2, "", handles)
+    return finish(grid, f"What overlapped losses, over {len(order)} trials that lost any.", 2, "", handles)
 
 
 def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
@@ -261,9 +245,7 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
         log_axes(axis, "y", mine["value"], 1.3)
         axis.set(title="", xlabel="Java", ylabel=_YEARS[measure], xlim=(-0.3, len(runtimes) - 0.7))
         axis.set_xticks(range(len(runtimes)), [str(one) for one in runtimes])
-    costs = long[long["measure"] == "ns_per_packet"]
-    words = ends(costs, "value", ["collector", "strategy", "runtime"], "ns per packet", "median")
-    text = f"Cost and longest pause by release of Java, case {case}; the cost goes {words}."
+    text = f"Cost and longest pause by release of Java, case {case}."
     return finish(grid, text, 4, "", packets.collector_and_strategy(long))
 
 

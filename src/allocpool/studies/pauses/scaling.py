@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from allocpool.decisions import FEWEST
-from allocpool.evidence.trials import records
 from allocpool.packets.cells import ORDERED_BY, configuration_order, with_cost
 from allocpool.studies.pauses.live_set import fit_live_set
 
@@ -77,12 +75,3 @@ def for_reader(fitted: pd.DataFrame) -> pd.DataFrame:
     order = {name: number for number, name in enumerate(configuration_order(fitted))}
     grid = grid.reindex(columns=[name for name in MEASURES if name in grid]).reset_index()
     return grid.sort_values("configuration", key=lambda column: column.map(order), ignore_index=True, kind="stable")
-
-
-def sentence(fitted: pd.DataFrame) -> str:
-    """What an object costs in a collection that stops the world."""
-    forced = fitted[(fitted["measure"] == "forced full pause") & (fitted["n"] >= FEWEST)]
-    if forced.empty:
-        return f"No collector's full pause was measured at {FEWEST} live sets or more."
-    lines = [f"{row.configuration} with {row.strategy} {row.text}" for row in records(forced)]
-    return f"What a live object costs in a forced full collection, ns by fit: {'; '.join(lines)}."

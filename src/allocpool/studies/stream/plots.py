@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 from allocpool.evidence import style
 from allocpool.evidence.style import GREY, by_panel, colour_of, finish, log_axes, mark, nothing, panels, rule, stated
 from allocpool.evidence.trials import records
-from allocpool.packets.style import ends
 from allocpool.runtimes.collectors import collector_labelled
 from allocpool.studies.stream.claims import CELL, FIRST, held, only
 from allocpool.studies.stream.story import AXES, commonest_rate, curves, far_tail, published, rate_text
@@ -105,8 +104,7 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
         log_axes(place, "x", mine["millions"])
         if panel in beside:
             _published(place, beside[panel])
-    words = ends(rows, "first_ms", ["configuration", "cooperative_threads"], "ms")
-    text = f"Latency to the first result against throughput, {rows['tail'].dropna().min()}: {words}."
+    text = f"Latency against throughput, {rows['tail'].dropna().min()}."
     return finish(grid, text, 3, handles=[*looks.lines, *looks.threads], x="million items a second",
                   y="latency, ms (log)")  # fmt: skip
 
@@ -154,9 +152,8 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
         panel.set_xticks(range(len(asked) + 1), [_DEFAULT, *(f"{value}" for value in asked)])
     rule(grid, y=target_ms)
     log_axes(grid, "y", [target_ms, *every[FIRST]], most=5)
-    words = ends(every, FIRST, ["configuration", "cooperative_threads"], "ms")
-    text = f"Latency to the first result by setting of the collector ({', '.join(_SETTINGS[name] for name in found)})"
-    return finish(grid, f"{text}: {words}.", 3, "", [*looks.lines, *looks.threads])
+    text = f"Latency to the first result by setting of the collector ({', '.join(_SETTINGS[name] for name in found)})."
+    return finish(grid, text, 3, "", [*looks.lines, *looks.threads])
 
 
 def _asked(trials: pd.DataFrame, axis: str) -> pd.DataFrame:
@@ -198,7 +195,5 @@ def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_m
         else:
             panel.set(title="", xlabel="cooperative threads of the engine",
                       ylabel=f"million items/s within {target_ms:g} ms")  # fmt: skip
-    words = ends(rows, FIRST, ["configuration", "cooperative_threads"], "ms")
-    tails = ", ".join(sorted(rows["tail"].dropna().unique()))
-    text = f"Latency to the first result ({tails}) and throughput by threads of the engine: {words}."
+    text = "Latency to the first result and throughput, by threads of the engine."
     return finish(grid, text, 2, "", looks.lines)
