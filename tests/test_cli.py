@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -75,13 +74,16 @@ def test_the_example_of_every_mode_is_a_valid_trial(mode: str) -> None:
     assert single.parse_spec(registry.mode_named(mode).example.split()).mode == mode
 
 
-def test_the_packets_benchmark_tells_ratios_their_spread_and_that_the_work_was_the_same(data: Path) -> None:
-    sizes = ["--scale", "0.001", "--seconds", "0.01", "--warmup-seconds", "0.01"]
-    told = allocpool("bench", "packets", "--rounds", "1", "--case", "A", "--collector", "serial", *sizes)
+SIZES = "case=A scale=0.001 seconds=0.01 warmup_seconds=0.01"
+SPECS = [f"mode=batch language=cpp layout={layout} strategy=pool {SIZES}" for layout in ("flat", "slab")]
+
+
+def test_the_benchmark_of_ratios_has_a_line_per_spec_and_a_ratio_to_the_first(data: Path) -> None:
+    told = allocpool("bench", "ratio", "--rounds", "1", *SPECS)
     assert told.exit_code == 0, told.output
-    assert told.output.startswith("case A: one trial, spread unknown; same checksum\n")
-    assert re.search(r"^  cpp/slab / cpp/flat: [\d.]+; [\d.,]+ ns against [\d.,]+ ns$", told.output, re.MULTILINE)
-    assert "  java/flat/serial/25 / java/native/serial/25: " in told.output
+    first, second = told.output.splitlines()
+    assert re.fullmatch(r"[\d.,]+", first.removeprefix(f"{SPECS[0]}: "))
+    assert re.fullmatch(r"[\d.,]+; over the first [\d.]+", second.removeprefix(f"{SPECS[1]}: "))
 
 
 def test_the_parts_of_a_trial_are_all_of_its_time() -> None:
@@ -93,11 +95,10 @@ def test_the_parts_of_a_trial_are_all_of_its_time() -> None:
     }  # fmt: skip
 
 
-def test_the_benchmark_of_trials_tells_each_configuration_with_both_strategies(data: Path) -> None:
-    sizes = ("--scale", "0.01", "--seconds", "0.05", "--warmup-seconds", "0.05")
-    told = allocpool("bench", "trial", "--rounds", "1", "--case", "A", "--configuration", "cpp/flat", *sizes)
+def test_the_benchmark_of_trials_has_a_line_per_spec(data: Path) -> None:
+    told = allocpool("bench", "trial", "--rounds", "1", *SPECS)
     assert told.exit_code == 0, told.output
-    assert [line.split(":")[0] for line in told.output.splitlines()] == ["cpp/flat A alloc", "cpp/flat A pool"]
+    assert [line.split(":")[0] for line in told.output.splitlines()] == SPECS
 
 
 def test_the_benchmark_of_the_store_makes_records_of_hosts_and_tidies_all_of_them(
@@ -111,34 +112,15 @@ def test_the_benchmark_of_the_store_makes_records_of_hosts_and_tidies_all_of_the
     assert not list(data.glob("*")), "its records are its own"
 
 
-def test_the_benchmark_of_pools_says_who_is_ahead_and_where_ours_is_not_why() -> None:
-    def rounds(cost_ns: float, gc_ns: float, apart: float = 1.0) -> list[dict[str, Any]]:
-        cpu = {"application": 1000 * (cost_ns - gc_ns), "gc": 1000 * gc_ns}
-        return [
-            {"cpu_ns_per_packet": cost_ns * factor, "ns_per_packet": cost_ns, "cpu_ns": cpu, "packets": 1000}
-            for factor in (1.0, 1.01 * apart, 0.99 / apart)
-        ]
-
-    told = {"owner": rounds(100, 30), "dear": rounds(200, 10), "noisy": rounds(101, 1, 3.0), "cheap": rounds(50, 0)}
-    ours, dear, noisy, cheap, *wall = bench.threads_report("owner", told)
-    assert ours == "CPU of owner: 100.0 ns (97.5 to 103) a packet"
-    assert re.fullmatch(r"CPU, owner / dear: 0.500 .*: ahead", dear)
-    assert "not shown to be ahead" in noisy
-    assert cheap.endswith("behind, its CPU by threads, ns a packet more than the other's: gc +30.0, application +20.0")
-    assert len(wall) == 4 and wall[0].startswith("wall of owner: 100 ns (")
-    alone = list(bench.threads_report("owner", {name: each[:1] for name, each in told.items()}))
-    assert alone[1] == "CPU, owner / dear: 0.500: one round shows nothing"
-
-
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        (["--case", "D"], "unknown case 'D': choose one of A, A10k, B, C"),
-        (["--collector", "magic"], "choose one of serial, parallel, cms"),
+        (["mode=batch case=D strategy=pool"], "choose one of A, A10k, B, C"),
+        (["--cost", "price", "--rounds", "1", *SPECS], "cpu_ns_per_packet"),
     ],
 )
-def test_a_benchmark_of_what_is_not_there_is_refused_in_one_line(words: list[str], names: str) -> None:
-    told = allocpool("bench", "packets", *words)
+def test_a_benchmark_of_what_is_not_there_is_refused_in_one_line(data: Path, words: list[str], names: str) -> None:
+    told = allocpool("bench", "ratio", *words)
     assert told.exit_code == 2
     assert names in told.output
     assert len(told.output.strip().splitlines()) == 1

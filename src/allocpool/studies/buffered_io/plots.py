@@ -154,7 +154,8 @@ def neighbour(trials: pd.DataFrame) -> Figure:
     log_axes(grid, "x", found["rss_mb"], 1.3)
     grid.set(ylim=(0, None), ylabel="neighbour: ns per cache line")
     number = int(done["connections"].iloc[0])
-    return finish(grid, "What a neighbour of the server pays, against the server's memory.", 2, "", marks({name: (palette[name], markers[name]) for name in names}),
+    text = "What a neighbour of the server pays, against the server's memory."
+    return finish(grid, text, 2, "", marks({name: (palette[name], markers[name]) for name in names}),
                   f"resident memory of the server with {number:,} connections, MiB (log scale)")  # fmt: skip
 
 

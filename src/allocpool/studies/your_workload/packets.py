@@ -1,4 +1,4 @@
-"""The article's packets, told as messages: is what allocating costs over a pool the same as by their own code?
+"""The article's packets as messages: is what allocating costs over a pool the same as by their own code?
 
 Two programs have the same life cycle: that of the packets study, and the general one of this study with its parameters
 (case B: sizes, queue, store, what is touched, heap). Each has its own ratio of allocating over pooling, in CPU of the
@@ -7,7 +7,7 @@ long and come in the same blocks: one that ends sooner pays for fewer collection
 
 A pool of messages grows to what is alive at once. Those of the packets study are made at the start: the article's small
 one (`mix`) as large as case B needs, and the large one five times that. The small one is the like one, therefore; what
-the large one costs beside it is told too.
+the large one costs over it is shown too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from allocpool import stats
 from allocpool.decisions import Comparison, compare, compare_products, effect_that_matters
 from allocpool.evidence.trials import counted, finished
 from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN, Case
@@ -87,45 +86,25 @@ def _costs(packets: pd.DataFrame, each: SetUp, strategy: str) -> pd.Series:
 
 
 def table(found: list[Alike]) -> pd.DataFrame:
-    """One row per configuration: both ratios, the one over the other, what that shows, and what a larger pool costs."""
-    return pd.DataFrame(
-        [
-            [each.configuration, each.packets.text(), each.messages.text(), _ends(each.apart), _shown(each.apart),
-             each.larger.text()]
-            for each in found
-        ],
-        columns=[
-            "configuration", "alloc / pool, packets", "alloc / pool, messages", "messages / packets", "the two",
-            "larger pool / pool, packets",
-        ],
-    )  # fmt: skip
-
-
-def sentence(found: list[Alike]) -> str:
-    """Whether the general workload with the article's parameters gives what the packets study gives."""
+    """Return a row per configuration, and one for their mean: allocation over the pool as packets and as messages, the
+    second over the first, what that shows, and what a larger pool costs."""
     if not found:
-        return (
-            "The article's packets were not measured both by their own code and as messages here: nothing says yet how "
-            "far the two programs are apart."
-        )
-    told = "; ".join(f"{each.configuration}: the two {_shown(each.apart)}, {_ends(each.apart)}" for each in found)
-    costs = "; ".join(f"{each.configuration}: {each.larger.text()}" for each in found)
-    return (
-        f"{_in_the_mean(found)}The article's packets as messages, over the same as packets, of what allocating costs "
-        f"over a pool that is as large as what is alive: {told}. The article's pool is larger than that, which has its "
-        f"own price: {costs}."
+        return pd.DataFrame()
+    rows = pd.DataFrame({
+        "configuration": [each.configuration for each in found],
+        "alloc / pool, packets": [each.packets.text() for each in found],
+        "alloc / pool, messages": [each.messages.text() for each in found],
+        "larger pool / pool, packets": [each.larger.text() for each in found],
+    })  # fmt: skip
+    mean = pd.DataFrame({"configuration": ["mean"]})
+    apart = [*(each.apart for each in found), together(found)]
+    return pd.concat([rows, mean], ignore_index=True).assign(
+        **{"messages / packets": [one.text() for one in apart], "the two": [_shown(one) for one in apart]}
     )
 
 
-def _in_the_mean(found: list[Alike]) -> str:
-    """What all configurations say together; empty where there is one."""
-    if len(found) == 1:
-        return ""
-    mean = together(found)
-    return (
-        f"**In the mean of {len(found)} configurations the two {_shown(mean)}**: "
-        f"what allocating costs over a pool is, as messages, {_ends(mean)} times what it is as packets. "
-    )
+def _shown(apart: Comparison) -> str:
+    return "agree" if apart.equivalent else "differ" if apart.direction else "inconclusive"
 
 
 def together(found: list[Alike]) -> Comparison:
@@ -137,18 +116,3 @@ def together(found: list[Alike]) -> Comparison:
     ratio, low, high, trimmed = (part**root for part in (told.ratio, told.low, told.high, told.trimmed_ratio))
     mean = replace(told, ratio=ratio, low=low, high=high, trimmed_ratio=trimmed)
     return replace(product, decision=mean, middle=root * product.middle, error=root * product.error, effect=effect)
-
-
-def _shown(told: Comparison) -> str:
-    if told.equivalent:
-        return "agree"
-    if told.direction:
-        ratio = told.decision.ratio
-        return f"differ by {stats.significant(ratio if ratio > 1 else 1 / ratio)} times"
-    return "are not shown to agree or to differ"
-
-
-def _ends(told: Comparison) -> str:
-    decision = told.decision
-    spread = "" if math.isnan(decision.low) else f"{stats.ends(decision.low, decision.high)}, "
-    return f"{stats.significant(decision.ratio)} ({spread}n = {decision.n})"

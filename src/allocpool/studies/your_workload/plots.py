@@ -87,7 +87,7 @@ def overview(advice: Advice) -> Figure:
             log_axes(axis, "x", [advice.workload.delay_ms, *delays["ms"]], 1.6, most=5)
             name_percentiles(axis, delays, names)
             axis.set(xlabel="", ylabel="")
-    return finish(grid, overview_alt(advice))
+    return finish(grid, f"Your workload: {'; '.join(shown)}.")
 
 
 def name_percentiles(axis: Axes, delays: pd.DataFrame, names: list[str]) -> None:
@@ -125,28 +125,6 @@ def _panels(advice: Advice) -> list[str]:
     return [panel for panel, some in measured.items() if some]
 
 
-_PANELS_SHOW = {
-    _ROOM: " Below: rates that each holds and loses at, with the interval of the edge; the line is your rate.",
-    _DELAY: " Last: delays at your rate; the line is what you tolerate.",
-}
-
-
-def overview_alt(advice: Advice) -> str:
-    """What `overview` shows, in words."""
-    told = []
-    for name in _strategies(advice):
-        figures = advice.figures[name]
-        cost = stats.geometric_interval(figures.costs).text(3, "ns") if figures.costs else "not measured"
-        delay = figures.delay_p999_ms
-        told.append(f"{name} {cost} of CPU a message" + (f", p99.9 {_told(delay)} ms" if delay is not None else ""))
-    rest = "".join(_PANELS_SHOW.get(panel, "") for panel in _panels(advice))
-    return f"Cost: {'; '.join(told)}.{rest} Bars are 95%."
-
-
-def _told(value: float | None) -> str:
-    return "unknown" if value is None else stats.significant(value, 2)
-
-
 def robustness(advice: Advice) -> Figure:
     """Allocation over the pool against each parameter that was tried, one at a time."""
     columns_of = ["parameter", "value", "ratio", "low", "high", "loses"]
@@ -174,20 +152,8 @@ def robustness(advice: Advice) -> Figure:
         mark("loses too much at your rate", style.VERMILION, "o"),
         mark("yours", style.GREY, line="--"),
     ]  # fmt: skip
-    return finish(grid, robustness_alt(advice), 3, _AXES, handles, y=_RATIO)
-
-
-def robustness_alt(advice: Advice) -> str:
-    """What `robustness` shows, in words."""
-    told = [
-        f"{_AXES[name]} {', '.join(f'{stats.significant(e.value)}: {stats.significant(e.ratio)}' for e in mine)}"
-        for name in _AXES
-        if (mine := [each for each in advice.explored if each.parameter == name])
-    ]
-    return (
-        "CPU a message of allocation over the pool's, one parameter changed at a time; the band does not matter. "
-        + ("; ".join(told) or "Nothing was tried")
-        + "."
+    return finish(
+        grid, "CPU of allocation over the pool, one parameter changed at a time.", 3, _AXES, handles, y=_RATIO
     )
 
 
@@ -204,18 +170,7 @@ def memory(advice: Advice) -> Figure:
         palette=[style.SILVER, style.INK, style.BLUE, style.ORANGE], **size(1, 1.6 + 0.5 * len(names)),
     )  # fmt: skip
     grid.set_ylabels("")
-    return finish(grid, memory_alt(advice), 4)
-
-
-def memory_alt(advice: Advice) -> str:
-    """What `memory` shows, in words."""
-    told = [
-        f"{name}: when ready {_told(figures.idle_rss_mb)}, at most {_told(figures.peak_rss_mb)}, in the pool "
-        f"{_told(figures.pool_mb)}, of it wasted {_told(figures.wasted_mb)} MiB"
-        for name in _strategies(advice)
-        if (figures := advice.figures[name])
-    ]
-    return f"Memory, medians of trials. {'; '.join(told) or 'Nothing'}."
+    return finish(grid, "Memory by strategy, medians of trials.", 4)
 
 
 def _ratios(trials: pd.DataFrame) -> list[tuple[str, str, Comparison]]:
@@ -242,17 +197,4 @@ def set_ups(trials: pd.DataFrame) -> Figure:
     grid.figure.set_figheight(1.2 + 0.9 * table["set-up"].nunique())
     grid.ax.axvspan(1 / effect_that_matters(), effect_that_matters(), color=style.SILVER, alpha=0.25, linewidth=0)
     log_axes(grid, "x", table[["ratio", "low", "high"]].clip(_LEAST, _MOST).to_numpy().ravel(), most=5)
-    return finish(grid, set_ups_alt(trials), handles=marks(hue))
-
-
-def set_ups_alt(trials: pd.DataFrame) -> str:
-    """What `set_ups` shows, in words."""
-    told = "; ".join(f"{label}, {pool}: {compared.text()}" for label, pool, compared in _ratios(trials))
-    return f"{set_ups_caption(trials)} {told}."
-
-
-def set_ups_caption(trials: pd.DataFrame) -> str:
-    """How to read `set_ups`, and how many trials a side each ratio has."""
-    sizes = sorted({compared.decision.n for _, _, compared in _ratios(trials)})
-    told = f" n = {sizes[0]}{f' to {sizes[-1]}' if sizes[-1] > sizes[0] else ''} trials a side." if sizes else ""
-    return f"CPU a message of allocation over the pool's; bars 95%, the band is what does not matter.{told}"
+    return finish(grid, "CPU a message of allocation over the pool, by workload.", handles=marks(hue))

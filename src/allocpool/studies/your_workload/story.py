@@ -8,21 +8,18 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from allocpool import stats
+from allocpool.campaign import store
 from allocpool.campaign.hosts import called
-from allocpool.campaign.store import read_tables
 from allocpool.decisions import ALPHA, FEWEST, compare, effect_that_matters
-from allocpool.errors import UserError
-from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import records
+from allocpool.packets import by_size
 from allocpool.runtimes import collector_named
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
 from allocpool.studies.your_workload.cells import Campaign
-from allocpool.studies.your_workload.check import AGREE, DISAGREE, LONG_MINUTES, MINUTES, OPEN, WORKLOADS
-from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL, UNDECIDED
-from allocpool.studies.your_workload.headroom import CPU, MEMORY, NOT_SEEN, PAUSE, STALLS, Headroom
-from allocpool.studies.your_workload.turns import COST, Turn
+from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
+from allocpool.studies.your_workload.headroom import CPU, MEMORY, NOT_SEEN, PAUSE, STALLS
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE, Workload
 
 _NOTHING = "Nothing was measured yet."
@@ -39,8 +36,6 @@ _PARAMETERS = {
     "in_flight": "in flight", "bytes": "bytes a message", "kept": "of the messages kept",
     "live": "MiB of live data besides", "garbage": "MiB/s of garbage besides",
 }  # fmt: skip
-_USEFUL = 10
-"""An upper bound beyond so many times the rate itself says nothing."""
 _ENDED = {
     OUT_OF_TIME: "The minutes are spent; the same command with more goes on from here.",
     INTERRUPTED: "Interrupted: this is what there is; the same command goes on from here.",
@@ -85,8 +80,7 @@ def opening(advice: Advice, trials: pd.DataFrame) -> str:
             f"`allocpool advise` at the shell. {take_home_of(trials)}\n\nBelow is an example, measured on "
             f"{advice.machine}; *you* are the one who runs it. {understood(advice.workload)}"
         )
-    told = f"{answer(advice)} {keeping_up(advice)}"
-    return f"Measured on {advice.machine}. {told}" if advice.machine else told
+    return f"Measured on {advice.machine}. {answer(advice)}" if advice.machine else answer(advice)
 
 
 def _on(advice: Advice) -> str:
@@ -138,50 +132,29 @@ def _rate(per_s: float) -> str:
     return f"{significant(per_s)} messages a second"
 
 
-def keeping_up(advice: Advice) -> str:
-    """Who keeps up with the reader's rate, and what that takes of the machine."""
-    sentences = []
-    for name in advice.workload.sides:
-        figures = advice.figures[name]
-        if not figures.paced:
-            continue
-        holds = "keeps up in most trials" if figures.lost_trials else "keeps up"
-        word = {HOLDS: holds, LOSES: "does not keep up"}.get(figures.standing, "is not known to keep up")
-        cores = f", {significant(figures.cores, 2)} processors' worth of CPU" if figures.cores else ""
-        sentences.append(
-            f"{_name(name)} {word} with {_rate(advice.workload.rate_per_s)} ({figures.lost_trials} of {figures.paced} "
-            f"trials lose more than {advice.workload.loss_ppm:g} ppm){cores}."
-        )
-    return " ".join(sentences) or "Nobody was tried at your rate yet."
+def keeping_up(advice: Advice) -> pd.DataFrame:
+    """Return who keeps up with the reader's rate, and what that takes; one row per side that was tried."""
+    words = {HOLDS: "keeps up", LOSES: "does not keep up"}
+    figures = {name: advice.figures[name] for name in advice.workload.sides if advice.figures[name].paced}
+    return pd.DataFrame({
+        "strategy": [NAMES[name] for name in figures],
+        "at your rate": [words.get(each.standing, "inconclusive") for each in figures.values()],
+        "trials that lose too much": [f"{each.lost_trials} of {each.paced}" for each in figures.values()],
+        "processors": [_figure(each.cores, 2) for each in figures.values()],
+    })  # fmt: skip
 
 
-def headroom(advice: Advice) -> str:
-    """How far each strategy is from trouble, and what limits it."""
-    return " ".join(_headroom(name, advice.headroom[name], advice.workload) for name in advice.workload.sides)
-
-
-def _headroom(name: str, room: Headroom, workload: Workload) -> str:
-    limit = "" if room.limited_by == NOT_SEEN else f", limited by {_LIMITS[room.limited_by]}"
-    n = f"n = {room.trials} trials"
-    if room.rate_per_s is not None and room.factor is not None:
-        low = significant(room.low_per_s) if room.low_per_s else "unknown"
-        high = room.high_per_s or math.inf
-        bounded = high <= _USEFUL * room.rate_per_s
-        span = f"{low} to {significant(high)}" if bounded else f"from {low}, no useful upper bound"
-        return (
-            f"{_name(name)} begins to lose at {_rate(room.rate_per_s)} ({span}; {n}), "
-            f"{significant(room.factor, 2)} times your rate{limit}."
-        )
-    if room.factor is not None and room.held_per_s and room.lost_per_s:
-        return (
-            f"{_name(name)} held {significant(room.held_per_s)} and lost at {_rate(room.lost_per_s)}, about "
-            f"{significant(room.factor, 2)} times your rate{limit} ({n}; no edge is fitted yet)."
-        )
-    if room.held_per_s:
-        return f"{_name(name)} held {_rate(room.held_per_s)} ({n}); no rate was tried that it loses at."
-    if room.lost_per_s:
-        return f"{_name(name)} lost at {_rate(room.lost_per_s)} already{limit} ({n}); no rate was tried that it holds."
-    return f"The head-room of {NAMES[name]} is not known yet."
+def headroom(advice: Advice) -> pd.DataFrame:
+    """Return how far each strategy is from trouble, messages a second, and what limits it."""
+    rooms = [advice.headroom[name] for name in advice.workload.sides]
+    return pd.DataFrame({
+        "strategy": [NAMES[name] for name in advice.workload.sides],
+        "begins to lose at": [_figure(room.rate_per_s) for room in rooms],
+        "from": [_figure(room.low_per_s) for room in rooms], "to": [_figure(room.high_per_s) for room in rooms],
+        "times your rate": [_figure(room.factor, 2) for room in rooms],
+        "held": [_figure(room.held_per_s) for room in rooms], "lost": [_figure(room.lost_per_s) for room in rooms],
+        "limited by": [_LIMITS[room.limited_by] for room in rooms], "n": [room.trials for room in rooms],
+    })  # fmt: skip
 
 
 def own_point(advice: Advice) -> tuple[float, float]:
@@ -189,63 +162,29 @@ def own_point(advice: Advice) -> tuple[float, float]:
     return float(max(1, advice.workload.held)), advice.workload.rate_per_s
 
 
-def on_the_map(advice: Advice, tables: Mapping[str, pd.DataFrame]) -> str:
-    """In which region of the decision map (table ``map`` of the real-time study) the workload lies, by collector and
-    deadline, and what the map has that is not the reader's; one line where this machine has none."""
+def on_the_map(advice: Advice, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return in which region of the decision map (table ``map`` of the real-time study) the workload lies, by
+    configuration and deadline; no rows where this machine has no map."""
     found = maps.boundaries(tables["map"])
-    if not found["edge_ns"].notna().any():
-        return "No decision map is stored for this machine and profile: `allocpool run realtime` measures one."
-    live, rate = own_point(advice)
-    told = [
-        f"{name} within {deadline_ms:g} ms: {maps.region_of_point(found, name, deadline_ms, (live, rate))}"
-        for name, deadline_ms in found[["configuration", "deadline_ms"]].drop_duplicates().itertuples(index=False)
-    ]
-    beyond = not found["live_messages"].min() <= live <= found["live_messages"].max()
-    why = " The map has no such live set, and nothing is told beyond it." if beyond else ""
-    heaps = " or ".join(f"{heap_mb:,.0f}" for heap_mb in sorted(tables["map"]["heap_mb"].dropna().unique()))
-    return (
-        f"With {live:,.0f} messages alive and {_rate(rate)} the map says, {'; '.join(told)}.{why} "
-        f"*{maps.UNKNOWN.capitalize()}*: a boundary that is not known well enough, or not at all. The map is of the "
-        f"article's packets in a heap of {heaps} MiB; yours are "
-        f"{round(advice.workload.mean_bytes, 1):,.10g} bytes"
-        + (f" in a heap of {advice.workload.heap_mb:,} MiB" if advice.workload.layout != "malloc" else "")
-        + f", with {advice.workload.delay_ms:g} ms to spare: what was measured of your own goes before it."
-    )
+    found = found if found["edge_ns"].notna().any() else found.iloc[:0]
+    rows = found[["configuration", "deadline_ms"]].drop_duplicates().reset_index(drop=True)
+    point = own_point(advice)
+    regions = [maps.region_of_point(found, row.configuration, row.deadline_ms, point) for row in records(rows)]
+    return rows.assign(**{"your workload": regions})
 
 
-def robustness(advice: Advice) -> str:
-    """Which parameter would turn the answer, and at what value."""
-    told = [sentence for turn in advice.turns if (sentence := turn_in_words(turn, advice.workload))]
-    if told:
-        return " ".join(told)
-    if advice.answer == UNDECIDED:
-        return "What would turn the answer is measured once there is one."
-    return "What would turn the answer was not measured yet: `--minutes` with more goes on to it."
-
-
-def turn_in_words(turn: Turn, workload: Workload) -> str:
-    """``Pool from about 310,000 in flight (160,000 to 640,000); you have 20,000.``; empty where nothing was tried."""
-    what, yours = _PARAMETERS[turn.parameter], _exactly(turn.parameter, turn.yours)
-    if turn.answer is not None and turn.at is not None and turn.low is not None and turn.high is not None:
-        pooling = "use one buffer again" if workload.pooled == REUSE else "pool"
-        word = {ALLOCATE: "Allocate", TAKE_FROM_POOL: pooling.capitalize()}.get(turn.answer, "Neither keeps up")
-        way = "from" if turn.direction > 0 else "below"
-        why = "" if turn.by == COST else ", because of losses"
-        low, high = _exactly(turn.parameter, turn.low), _exactly(turn.parameter, turn.high)
-        at = _value(turn.parameter, turn.at)
-        return f"{word} {way} about {at} {what} (between {low} and {high}{why}); you have {yours}."
-    if turn.up_to is None:
-        return ""
-    way = "up" if turn.direction > 0 else "down"
-    return f"No value {way} to {_exactly(turn.parameter, turn.up_to)} {what} was seen to turn it; you have {yours}."
-
-
-def _value(name: str, value: float) -> str:
-    return f"{value:.2%}" if name == "kept" else f"{float(f'{value:.3g}'):,.10g}"
-
-
-def _exactly(name: str, value: float) -> str:
-    return f"{value:.2%}" if name == "kept" else f"{round(value, 1):,.10g}"
+def robustness(advice: Advice) -> pd.DataFrame:
+    """Return which parameter would turn the answer and between which two values, or up to which none did; one row per
+    parameter and direction that was tried."""
+    tried = [turn for turn in advice.turns if turn.answer is not None or turn.up_to is not None]
+    return pd.DataFrame({
+        "parameter": [_PARAMETERS[turn.parameter] for turn in tried], "yours": [turn.yours for turn in tried],
+        "direction": ["up" if turn.direction > 0 else "down" for turn in tried],
+        "turns to": [turn.answer for turn in tried], "about": [_figure(turn.at) for turn in tried],
+        "from": [_figure(turn.low) for turn in tried], "to": [_figure(turn.high) for turn in tried],
+        "because of": [turn.by if turn.answer else None for turn in tried],
+        "none seen as far as": [_figure(turn.up_to) for turn in tried],
+    })  # fmt: skip
 
 
 def ended(advice: Advice) -> str:
@@ -369,117 +308,54 @@ def understood(workload: Workload) -> str:
     )
 
 
-def as_understood(advice: Advice) -> str:
-    """`understood` as page 09 says it below its answer; empty for an example, whose `opening` has said it."""
-    return "" if advice.is_example else f"Understood: {understood(advice.workload)}"
-
-
 def report(advice: Advice) -> str:
-    """The whole advice as plain text for a shell."""
-    if not advice.trials:
-        parts = [answer(advice).replace("**", ""), *advice.notes, f"Understood: {understood(advice.workload)}"]
-        return "\n".join([*parts, ended(advice)])
-    table = strategies(advice)
-    parts = [
-        answer(advice).replace("**", ""),
-        keeping_up(advice),
-        f"Head-room: {headroom(advice)}",
-        f"Robustness: {robustness(advice)}",
-        "\n".join(f"{column:28} {'   '.join(f'{value:>26}' for value in table[column])}" for column in table),
-    ]
-    if advice.collectors:
-        parts += [collectors(advice).to_string(index=False), chosen(advice)]
-    parts += [beware(advice), *advice.notes, f"Understood: {understood(advice.workload)}", ended(advice)]
-    return "\n".join(part for part in parts if part)
-
-
-def checked(rows: pd.DataFrame) -> str:
-    """How often short advice and a long plan of the same workload agreed, on the rows of `check.load`."""
-    if rows.empty:
-        return "No advice was checked yet: `allocpool bench advice --keep` does that."
-    counts = {word: int((rows["outcome"] == word).sum()) for word in (AGREE, DISAGREE, OPEN)}
-    of, missing = rows["workload"].nunique(), len(WORKLOADS) - rows["workload"].nunique()
-    hosts = rows["host_id"].nunique()
-    where = f" on {hosts} machines" if hosts > 1 else ""
-    said = (
-        f"**Of {stats.plural(len(rows), 'check')}{where} of {stats.plural(of, 'workload')}, short advice "
-        f"({stats.span(rows['minutes'])} minutes) and the long plan ({stats.span(rows['long_minutes'])} minutes) say "
-        f"the same in {counts[AGREE]} and different things in {counts[DISAGREE]}**; in {counts[OPEN]} one of them, or "
-        "both, had decided nothing by then."
-    )
-    whole = rows[rows["long_minutes"] >= 0.9 * LONG_MINUTES]
-    if len(whole) < len(rows):
-        ends = [f"{int((whole['outcome'] == word).sum())} {word.lower()}" for word in counts]
-        said += (
-            f" `allocpool bench advice` takes up to {MINUTES:g} minutes and {LONG_MINUTES:g} unless it is told to be "
-            f"shorter; {len(whole)} of the long plans took {LONG_MINUTES:g}"
-            + (f" ({', '.join(ends)})." if len(whole) else ".")
-        )
-    apart = rows[(rows["low"] > rows["long_high"]) | (rows["high"] < rows["long_low"])]
-    both = rows[["low", "long_low"]].notna().all(axis=1).sum()
-    said += f" Their intervals for the costs lie apart in {len(apart)} of {both}."
-    return said + (f" {missing} of the {len(WORKLOADS)} were not checked." if missing else "")
+    """Return the whole advice as plain text for a shell."""
+    tables = {
+        "": strategies(advice).set_index("strategy").T.reset_index(names="") if advice.trials else pd.DataFrame(),
+        "Headroom, messages a second": headroom(advice) if advice.trials else pd.DataFrame(),
+        "What turns the answer": robustness(advice),
+        "By collector": collectors(advice) if advice.collectors else pd.DataFrame(),
+    }
+    shown = [f"{title}\n{table.to_string(index=False)}".strip() for title, table in tables.items() if len(table)]
+    notes = [chosen(advice), beware(advice), *advice.notes, f"Understood: {understood(advice.workload)}", ended(advice)]
+    return "\n".join(filter(None, [answer(advice).replace("**", ""), *shown, *notes]))
 
 
 def checks(rows: pd.DataFrame) -> pd.DataFrame:
-    """The same, a row per workload and machine."""
-    several = rows["host_id"].nunique() > 1
-    rows_told = [
-        {
-            "workload": row.workload,
-            "outcome": row.outcome,
-            "advice; alloc over pool": f"{row.advice}; {_ratio(row.ratio, row.low, row.high, row.n)}",
-            "at length": f"{row.at_length}; {_ratio(row.long_ratio, row.long_low, row.long_high, row.long_n)}",
-            "what it is": ", ".join(f"{key.replace('_', ' ')} {word}" for key, word in WORKLOADS[row.workload].items()),
-            "minutes": f"{significant(row.minutes, 2)} and {significant(row.long_minutes, 2)}",
-            **({"machine": called(row.processor, row.host_id)} if several else {}),
-        }
-        for row in records(rows)
+    """Return short advice and the long plan of the same workloads, a row per workload and machine."""
+    if rows.empty:
+        return rows
+    return pd.DataFrame({
+        "workload": rows["workload"], "outcome": rows["outcome"],
+        "advice": rows["advice"], "alloc over pool": _ratios(rows, ""),
+        "at length": rows["at_length"], "at length, alloc over pool": _ratios(rows, "long_"),
+        "minutes": rows["minutes"].round(1), "long minutes": rows["long_minutes"].round(1),
+        "machine": [called(row.processor, row.host_id) for row in records(rows)],
+    })  # fmt: skip
+
+
+def _ratios(rows: pd.DataFrame, prefix: str) -> list[str]:
+    columns = [rows[f"{prefix}{name}"] for name in ("ratio", "low", "high", "n")]
+    return [
+        f"{significant(ratio)}{f' ({stats.ends(low, high)})' if math.isfinite(low * high) else ''}; n = {n}"
+        for ratio, low, high, n in zip(*columns, strict=True)
     ]
-    return pd.DataFrame(rows_told)
 
 
-def _ratio(ratio: float, low: float, high: float, n: int) -> str:
-    interval = f" ({stats.ends(low, high)})" if math.isfinite(low) and math.isfinite(high) else ""
-    return f"{significant(ratio)}{interval}; n = {n}"
-
-
-def verdict(advice: Advice | None, verdicts: Sequence[Verdict]) -> str:
-    """The answer of the page."""
-    outcomes = ", ".join(
-        f"{sum(v.outcome == word for v in verdicts)} {word}" for word in dict.fromkeys(v.outcome for v in verdicts)
-    )
-    said = "Your own program was not measured yet."
-    if advice is not None and advice.trials and not advice.is_example:
-        said = f"{_whose(advice)}{answer(advice)}"
-    return f"{said} Of {len(verdicts)} claims: {outcomes}."
-
-
-def _whose(advice: Advice) -> str:
-    return f"On {advice.machine}: " if advice.machine else ""
+def verdict(advice: Advice) -> str:
+    """Return the answer of the page."""
+    if not advice.trials or advice.is_example:
+        return "Your own program was not measured yet."
+    return f"On {advice.machine}: {answer(advice)}" if advice.machine else answer(advice)
 
 
 def take_home(profile: str) -> str:
-    """What the study's own workloads say, on what is stored under a profile."""
-    try:
-        trials = read_tables("your_workload", profile)[0]["trials"]
-    except UserError:
-        return _NOTHING
-    return take_home_of(trials)
+    """Return what the study's own workloads show, on what is stored under a profile."""
+    return take_home_of(store.stored("your_workload", profile)[0]["trials"])
 
 
 def take_home_of(trials: pd.DataFrame) -> str:
-    """Of how many set-ups allocation costs less, more, or as much as the pool; in one sentence."""
-    campaign = Campaign(trials)
-    verdicts = [compare(*sides).verdict for sides in campaign.pairs(ALLOC, POOL)]
-    if not verdicts:
-        return _NOTHING
-    words = {
-        "a_cheaper": "allocation costs less",
-        "b_cheaper": "the pool costs less",
-        "equivalent": "it does not matter",
-    }
-    counted = [f"in {verdicts.count(word)} {said}" for word, said in words.items() if word in verdicts]
-    still = f"; {verdicts.count('open')} are open" if "open" in verdicts else ""
-    told = ", ".join(counted) or "none is decided yet"
-    return f"Of {len(verdicts)} workloads on their collectors, {told}{still}. `allocpool advise` asks it of your own."
+    """Return in how many workloads allocating costs less, more, or as much as the pool."""
+    return by_size.tally_of(
+        "Workloads on their collectors", [compare(*one) for one in Campaign(trials).pairs(ALLOC, POOL)]
+    )
