@@ -175,14 +175,12 @@ def test_our_own_claims_turn_with_the_data(
     verdicts = today.evaluate(of_today(pool_ns, start_ns))
     assert [verdict.claim.id for verdict in verdicts] == ["alloc-cheaper-today", "jep-522-start", "plain-memory-pool"]
     assert [verdict.outcome for verdict in verdicts] == outcomes
-    assert bool(today.advice(verdicts))
 
 
 def test_nothing_measured_shows_nothing_and_advises_nothing() -> None:
     nothing = campaign({"A": 2.0}).iloc[:0].assign(window=None, allocated_bytes=0, start_ns_per_packet=0.0)
     verdicts = today.evaluate(nothing)
     assert not {"reproduced", "refuted"} & {verdict.outcome for verdict in verdicts}
-    assert today.advice(verdicts) == ""
 
 
 def test_no_claim_on_cost_rests_on_windows_without_an_old_cycle() -> None:

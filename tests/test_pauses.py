@@ -6,13 +6,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from allocpool.campaign import campaign, profiles, single
 from allocpool.campaign.study import Planned
 from allocpool.errors import UserError
-from allocpool.packets.cells import too_short
 from allocpool.packets.specs import PacketsSpec
 from allocpool.studies.pauses.specs import LiveSetSpec
 from allocpool.studies.pauses.study import PausesProfile
@@ -145,7 +143,6 @@ def test_a_batch_trial_goes_on_until_it_holds_its_laps_and_collections_or_says_t
     first, second = tidy_pauses([asked, cut])["trials"].to_dict("records")
     assert first["laps"] >= 2 and first["gc_collections"] >= 2 and not first["too_short"]
     assert second["laps"] < 1000 and second["too_short"] and second["seconds"] >= 0.02
-    assert "1 of 2 trials ended before the laps" in too_short(pd.DataFrame([first, second]))
     with pytest.raises(UserError, match="nothing is ever collected there"):
         single.parse_spec([*short, "layout=flat", "language=cpp", "min_collections=1"])
 

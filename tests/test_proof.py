@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,6 @@ import pytest
 from allocpool import decisions
 from allocpool.evidence import claims
 from allocpool.studies.instrument import errors, proof
-from allocpool.studies.instrument.simulation import SEED
 
 
 def test_many_campaigns_at_once_are_judged_as_one_by_one() -> None:
@@ -51,29 +48,17 @@ def test_intervals_that_verdicts_rest_on_hold_the_truth_and_the_others_are_marke
     assert errors.coverage_table().map(lambda cell: "*" in str(cell)).to_numpy().any()
 
 
-def test_the_rule_of_before_is_as_it_was() -> None:
-    """Below five blocks the range of the paired ratios beyond the pooled factor."""
-    a, b = np.log([[[2.0, 2.4, 3.0]]]), np.log([[[1.0, 1.0, 1.0]]])
-    factor = math.log(3.0 / 2.0)  # of six pairs, the largest
-    up, down = proof.old_shift_seen(a, b)
-    assert float(up[0, 0]) == pytest.approx(factor - math.log(2.0))
-    assert float(down[0, 0]) == pytest.approx(factor + math.log(3.0))
-    rng = np.random.default_rng(SEED)
-    wide = proof.old_shift_seen(rng.standard_normal((1, 2, 8)), rng.standard_normal((1, 2, 8)))[0]
-    assert (wide > 0).all()
-
-
-def test_quiet_cells_are_seen_sharper_than_by_the_rule_of_before() -> None:
+def test_quiet_cells_are_seen_sharper_than_noisy_ones() -> None:
     seen = proof.power(100)
-    (five,) = seen[(seen["n"] == 5) & (seen["third"] == "quiet")].to_dict("records")
-    assert five["ours"] < five["before"]
+    five = seen[seen["n"] == 5].set_index("third")["ours"]
+    assert five["quiet"] < five["usual"] < five["noisy"]
     assert np.isinf(seen.loc[seen["n"] == 3, "ours"].to_numpy(dtype=np.float64)).all()
     assert "none" in errors.power_table().to_numpy()
 
 
 def test_a_campaign_finds_what_differs() -> None:
     rates = proof.found(1, (1.5,))
-    assert set(rates["rule"]) == {proof.OURS, proof.OURS_FIXED, proof.BEFORE, proof.BEFORE_PLANNED}
+    assert set(rates["rule"]) == {proof.OURS, proof.OURS_FIXED}
     (ours,) = rates[rates["rule"] == proof.OURS].to_dict("records")
     assert ours["found"] > 0.8
     assert ours["trials"] * proof.TRIAL_S <= proof.MINUTES * 60

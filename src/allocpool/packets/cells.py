@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.evidence.trials import NOT_RUN, Gap, counted, finished, gap_of, records
+from allocpool.evidence.trials import NOT_RUN, Gap, counted, gap_of, records
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
 from allocpool.packets.specs import OPTION_FIELDS, SETTINGS, Configuration
@@ -135,8 +135,6 @@ def _not_run(plan: pd.DataFrame, started: set[tuple[str, ...]], pairs: Sequence[
     return rows
 
 
-_NAMED = 3
-"""So many odd cells are named in a sentence."""
 _COSTS = ("ns", "low", "high", "trimmed_ns", "spread")
 
 
@@ -193,63 +191,8 @@ def by_block(trials: pd.DataFrame, configuration: str, strategy: str, case: str)
 
 
 def spread_caption(rows: pd.DataFrame) -> str:
-    """What the bars of a figure mean and how many trials are behind a dot, computed from the cells drawn."""
+    """Return what the bars of a figure mean and how many trials are behind a dot."""
     drawn = rows[rows["n"] > 0]
     if drawn.empty:
         return "No trial has finished."
-    n_low, n_high = int(drawn["n"].min()), int(drawn["n"].max())
-    told = stats.trials_each(n_low, n_high)
-    if n_high == 1:
-        return f"{told}."
-    kinds = [
-        stats.describe_method(str(method), int(group["n"].min())) + " or more" * (group["n"].nunique() > 1)
-        for method, group in drawn.groupby("method")
-    ]
-    return f"{told}; spread: {'; '.join(sorted(kinds))}."
-
-
-def too_short(trials: pd.DataFrame) -> str:
-    """How many trials ended before the laps, or the collections, that were asked for; empty where none did."""
-    done = finished(trials)
-    short = done[done["too_short"].fillna(False).astype(bool)] if "too_short" in done else done.iloc[:0]
-    if short.empty:
-        return ""
-    least = short.nsmallest(1, "laps").iloc[0]
-    return (
-        f"{len(short)} of {len(done)} trials ended before the laps of pool or queue, or the collections, that were "
-        f"asked for; the shortest went through {stats.significant(float(least['laps']), 2)} laps "
-        f"({least['configuration']} with {least['strategy']} in case {least['case']})."
-    )
-
-
-def certainty(trials: pd.DataFrame) -> str:
-    """How sure figures of batch trials are: trials per configuration, how a spread is told, how far trials of one and
-    the same configuration lie apart."""
-    done = with_cost(trials)
-    if done.empty:
-        return "No trial has finished: nothing is certain."
-    spread, told = stats.spread_within(done, CONFIGURATION), cells(trials)
-    caption = " ".join(part for part in (spread_caption(told), too_short(trials)) if part)
-    if spread.empty:
-        return f"{caption} With one trial each, no difference can be told from noise, so none is claimed."
-    below = int((done.groupby(list(CONFIGURATION), observed=True).size() < decisions.FEWEST).sum())
-    few = f" Nothing is decided below {decisions.FEWEST} trials a side, and {below} cells have fewer." if below else ""
-    return (
-        f"{caption} Trials of one and the same configuration differ by {spread.median():.0%} in the median "
-        f"(standard deviation of the logarithm) and by {spread.quantile(0.9):.0%} in the noisiest tenth of "
-        f"{len(spread)} cells; each comparison is judged by its own.{few}{_odd_ones(told)}"
-    )
-
-
-def _odd_ones(rows: pd.DataFrame) -> str:
-    """Cells whose mean is no good summary, the widest of them by name."""
-    odd = rows[rows["remark"].notna()].sort_values("spread", ascending=False)
-    if odd.empty:
-        return " No mean hides two speeds or trials far off, as far as so many trials can tell."
-    told = [
-        f"{row.configuration} with {row.strategy} in case {row.case} ({row.remark}; mean {stats.significant(row.ns)}, "
-        f"trimmed {stats.significant(row.trimmed_ns)} ns)"
-        for row in records(odd.head(_NAMED))
-    ]
-    more = f"; and {len(odd) - _NAMED} more" if len(odd) > _NAMED else ""
-    return f" {len(odd)} of {len(rows[rows['n'] > 0])} means hide something: {'; '.join(told)}{more}."
+    return f"Geometric means with 95% intervals; {stats.trials_each(int(drawn['n'].min()), int(drawn['n'].max()))}."

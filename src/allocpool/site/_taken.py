@@ -1,26 +1,19 @@
-"""What can be taken from a page: the rows of each figure and table, the executed notebook, the code behind a cell."""
+"""What can be taken from a page: the rows of each figure and table, and its trials."""
 
 from __future__ import annotations
 
-import ast
 import base64
 import hashlib
 import html
-import importlib
-import inspect
 import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import nbformat
 import pandas as pd
 from nbformat import NotebookNode
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 
 from allocpool.campaign import store
 from allocpool.campaign.registry import STUDY_NAMES
@@ -36,13 +29,11 @@ _FIGURE = '<figure class="drawn"'
 
 def with_downloads(notebook: NotebookNode, page: str, folder: Path) -> None:
     """Write what can be taken from the outputs of ``page`` below ``folder``, and link to it below each of them."""
-    imported = _imported(notebook)
     names = {"trials"}  # of the page's campaign: `of_campaign`
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
         outputs = cell.outputs
-        sources = _sources(cell.source, imported, folder) if any(_rows(each) for each in outputs) else ""
         shown: list[NotebookNode] = []
         waiting: NotebookNode | None = None
         for output in outputs:
@@ -52,7 +43,7 @@ def with_downloads(notebook: NotebookNode, page: str, folder: Path) -> None:
                 shown.append(waiting)
                 waiting = None
             elif (rows := _rows(output)) is not None:
-                links = _links(_written(rows, page, folder, names), str(rows["title"]), sources)
+                links = _links(_written(rows, page, folder, names), str(rows["title"]))
                 del output.data[ROWS_MIME]
                 if output.data.get("text/html", "").startswith(_FIGURE):
                     waiting = links
@@ -107,71 +98,12 @@ def _written(rows: dict[str, str], page: str, folder: Path, names: set[str]) -> 
     return f"{FOLDER}/{page}/{name}"
 
 
-def _links(address: str, title: str, sources: str) -> NotebookNode:
+def _links(address: str, title: str) -> NotebookNode:
     of = html.escape(title, quote=True)
     files = ", ".join(
         f'<a href="{address}.{end}" download aria-label="{kind} of {of}">{kind}</a>'
         for kind, end in (("CSV", "csv"), ("Parquet", "parquet"))
     )
-    line = f'<p class="taken">Rows: {files}{sources}</p>'
+    line = f'<p class="taken">Rows: {files}</p>'
     links: NotebookNode = nbformat.v4.new_output("display_data", {"text/html": line})
     return links
-
-
-def _imported(notebook: NotebookNode) -> dict[str, Any]:
-    """Return what the notebook's first cell imports from this package, by name; nothing where it can't be read or
-    imported."""
-    found: dict[str, Any] = {}
-    code = next((cell.source for cell in notebook.cells if cell.cell_type == "code"), "")
-    for statement in _statements(code):
-        if isinstance(statement, ast.ImportFrom) and str(statement.module).split(".")[0] == "allocpool":
-            for alias in statement.names:
-                found[alias.asname or alias.name] = _resolved(str(statement.module), alias.name)
-    return found
-
-
-def _resolved(module: str, name: str) -> Any:
-    """Return what is imported by that name, or None: an executed notebook may be older than the code."""
-    try:
-        holder = importlib.import_module(module)
-        return getattr(holder, name) if hasattr(holder, name) else importlib.import_module(f"{module}.{name}")
-    except ImportError:
-        return None
-
-
-def _statements(code: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(code).body
-    except SyntaxError:
-        return []
-
-
-def _sources(code: str, imported: dict[str, Any], folder: Path) -> str:
-    """Return links to the functions of this package that a cell calls, machinery of notebooks apart."""
-    called = [
-        node.func for statement in _statements(code) for node in ast.walk(statement) if isinstance(node, ast.Call)
-    ]
-    links = {}
-    for func in called:
-        target, name = None, ast.unparse(func)
-        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
-            holder = imported.get(func.value.id)
-            target = getattr(holder, func.attr, None) if isinstance(holder, ModuleType) else None
-        elif isinstance(func, ast.Name):
-            target = imported.get(func.id)
-        if inspect.isfunction(target) and target.__module__ != "allocpool.notebook":
-            address = _listing(inspect.getmodule(target), folder)
-            links[name] = f'<a href="{address}#L-{inspect.getsourcelines(target)[1]}"><code>{name}</code></a>'
-    return f" · Made by {', '.join(links.values())}" if links else ""
-
-
-def _listing(module: ModuleType | None, folder: Path) -> str:
-    """Return a page with the module's source, its lines as anchors."""
-    name = module.__name__ if module else "allocpool"
-    address = f"{FOLDER}/source/{name}.html"
-    path = folder / address
-    if module is not None and not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        style = HtmlFormatter(full=True, title=name, linenos="inline", lineanchors="L", anchorlinenos=False)
-        path.write_text(highlight(inspect.getsource(module), PythonLexer(), style), encoding="utf-8")
-    return address

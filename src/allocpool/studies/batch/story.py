@@ -6,7 +6,6 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import store
-from allocpool.evidence.trials import records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
@@ -20,21 +19,16 @@ from allocpool.trial.launch import flags_of
 
 
 def case_a_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Case A as the published code has it beside the same as the article's text has it, where both were measured."""
+    """Return case A as the published code has it and as the article's text has it, where both were measured."""
     cells = cell_data.cells(cell_data.as_set(trials))
-    keys = ["configuration", "strategy"]
     code, text = (cells[(cells["case"] == case) & cells["ns"].notna()] for case in ("A", "A10k"))
-    both = code.merge(text, on=keys, suffixes=("", "_text"))
-    rows = [
-        {
-            "configuration": row.configuration, "strategy": row.strategy, "A, ns": stats.significant(row.ns),
-            "A10k, ns": stats.significant(row.ns_text), "A10k over A": stats.significant(row.ns_text / row.ns),
-            "published, ns": None if pd.isna(row.published_ns) else stats.significant(row.published_ns),
-        }
-        for row in records(both)
-    ]  # fmt: skip
-    columns = [*keys, "A, ns", "A10k, ns", "A10k over A", "published, ns"]
-    return pd.DataFrame(rows, columns=columns)
+    both = code.merge(text, on=["configuration", "strategy"], suffixes=("", "_text"))
+    figures = {
+        "A, ns": both["ns"], "A10k, ns": both["ns_text"], "A10k over A": both["ns_text"] / both["ns"],
+        "published, ns": both["published_ns"],
+    }  # fmt: skip
+    rounded = {name: values.map(stats.significant, na_action="ignore") for name, values in figures.items()}
+    return both[["configuration", "strategy"]].assign(**rounded)
 
 
 def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -78,25 +72,17 @@ def _whom(labels: list[str], everyone: list[str]) -> str:
     return f"all but {'; '.join(others)}" if len(others) < len(labels) else "; ".join(labels)
 
 
-def which_cms(trials: pd.DataFrame) -> str:
-    """How far Parallel and CMS of 11 lie from the published "CMS" in shape: as set now, and with the pause target of
-    G1, which an earlier version of this package gave to both."""
-    everything = cell_data.with_cost(trials[trials["collector"].isin(["parallel", "cms"])])
-    if everything.empty:
-        return "Neither Parallel nor CMS has been measured."
-    batch = Batch(everything, PUBLISHED)
-    told = {"with the article's flags": "", "with the pause target of G1 as well": "/pause_target"}
-    parts = []
-    for words, option in told.items():
-        for _, found in distances(batch, option):
-            shown = {name: stats.geometric_interval(distance).text(2) for name, distance in found.items()}
-            parts.append(f"{words}, Parallel lies {shown['parallel']} and CMS {shown['cms']} from it")
-    told_in_full = "; ".join(parts)
-    return (
-        f'Distance in shape from the published "CMS" rows (log-ratio): {told_in_full}.'
-        if parts
-        else 'Neither was measured in every cell that the published "CMS" rows have.'
-    )
+def which_cms(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return how far Parallel and CMS of 11 lie from the published "CMS" in shape (log-ratio): with the article's flags
+    and with the pause target of G1 as well; no rows where neither was measured in every cell."""
+    batch = Batch(cell_data.with_cost(trials[trials["collector"].isin(["parallel", "cms"])]), PUBLISHED)
+    told = {"the article's flags": "", "the pause target of G1 as well": "/pause_target"}
+    rows = [
+        {"with": words} | {name: stats.geometric_interval(distance).text(2) for name, distance in found.items()}
+        for words, option in told.items()
+        for _, found in distances(batch, option)
+    ]
+    return pd.DataFrame(rows)
 
 
 def windows(trials: pd.DataFrame) -> pd.DataFrame:

@@ -132,20 +132,3 @@ def evaluate(*trials: pd.DataFrame) -> list[Verdict]:
     Only trials whose window pays for all that it causes take part (`long_windows.in_whole_windows`).
     """
     return claims.evaluate(CLAIMS, in_whole_windows(pd.concat(trials, ignore_index=True)))
-
-
-def advice(verdicts: Sequence[Verdict]) -> str:
-    """Return what follows for a program, as far as the verdicts show it; empty where they show nothing."""
-    outcomes = {verdict.claim.id: verdict.outcome for verdict in verdicts}
-    words = {
-        ("plain-memory-pool", claims.REPRODUCED): "Pool plain memory: slots without references are cheap under G1.",
-        (
-            "alloc-cheaper-today",
-            claims.REPRODUCED,
-        ): "Don't pool objects that fresh objects hang on: that is dear under G1.",
-        (
-            "alloc-cheaper-today",
-            claims.MIXED,
-        ): "A pool of objects that fresh objects hang on is dear under G1 on some JDKs.",
-    }
-    return " ".join(text for (name, outcome), text in words.items() if outcomes.get(name) == outcome)

@@ -55,12 +55,10 @@ def _too_low(rates: pd.DataFrame) -> list[bool]:
 
 
 def power_table() -> pd.DataFrame:
-    """By n and kind of cell, the smallest ratio: ours, and the rule of before."""
-    grid = proof.load("power").pivot(index="n", columns="third", values=["ours", "before"])
-    grid = grid.map(lambda ratio: "none" if math.isinf(ratio) or math.isnan(ratio) else f"{ratio:.2f}")
-    grid = grid[[(rule, third) for third in proof.THIRDS for rule in ("ours", "before")]]
-    grid.columns = [f"{third}: {rule}" for third in proof.THIRDS for rule in ("ours", "before")]
-    return grid.reset_index()
+    """Return the smallest ratio that is found, by n and kind of cell."""
+    grid = proof.load("power").pivot(index="n", columns="third", values="ours")[list(proof.THIRDS)]
+    shown = grid.map(lambda ratio: "none" if math.isinf(ratio) or math.isnan(ratio) else f"{ratio:.2f}")
+    return shown.rename_axis(columns=None).reset_index()
 
 
 def found_table() -> pd.DataFrame:
@@ -98,7 +96,7 @@ _TABLES = {
     "How often intervals hold the truth": (coverage_table, _STARRED),
     "Smallest true ratio found with a chance of 80%": (
         power_table,
-        "Before: one factor pooled over all cells was a part of every verdict.",
+        f"Below {decisions.FEWEST} trials a side nothing is decided.",
     ),
     "What a campaign finds in the same time": (
         found_table,

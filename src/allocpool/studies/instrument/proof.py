@@ -3,7 +3,7 @@
 Writes the tables of `TABLES` to ``data/simulated/``, with the hash of the judge that they are about; the page of the
 instrument shows them, and tests run parts of them again. The truth is made up, so that it is known; draws are those of
 `allocpool.studies.instrument.simulation`, seeded; verdicts are those of `allocpool.decisions` and
-`allocpool.evidence.claims`. The rule that these replaced is made again here, to be compared with.
+`allocpool.evidence.claims`.
 """
 
 from __future__ import annotations
@@ -181,59 +181,22 @@ def _trimmed(logs: Array) -> Array:
     return np.asarray(np.sort(logs, axis=-1)[..., cut : logs.shape[-1] - cut].mean(axis=-1))
 
 
-def pooled_factor(sides: Sequence[Array]) -> Array:
-    """Of the rule of before: the logarithm of the factor that 95% of all pairs of trials of one cell stay within, over
-    all cells of a campaign; cells along the last axis but one."""
-    logs = np.concatenate(sides, axis=-2)
-    one, other = np.triu_indices(logs.shape[-1], k=1)
-    apart = np.abs(logs[..., one] - logs[..., other]).reshape(*logs.shape[:-2], -1)
-    return np.asarray(np.quantile(apart, 0.95, axis=-1, method="higher"))
-
-
-def old_shift_seen(a: Array, b: Array) -> tuple[Array, Array]:
-    """Of the rule of before: by how much side a would have to rise to be found larger, and to fall to be found smaller.
-
-    Ratios were paired within blocks. Below five blocks their whole range had to lie beyond the pooled factor; from five
-    on the expanded percentile bootstrap interval (Hesterberg, The American Statistician 69, 2015) beyond one, and the
-    mean beyond the factor over the root of n.
-    """
-    n = a.shape[-1]
-    factor = pooled_factor([a, b])[..., None]
-    ratios = a - b
-    if n < _OLD_FEWEST:
-        return factor - ratios.min(axis=-1), factor + ratios.max(axis=-1)
-    drawn = np.random.default_rng([SEED, n]).integers(0, n, (999, n))
-    weights = np.stack([np.bincount(row, minlength=n) for row in drawn], axis=1) / n
-    student = scipy_stats.t.ppf(0.975, n - 1)
-    tail = scipy_stats.norm.cdf(-math.sqrt(n / (n - 1)) * student)
-    low, high = np.quantile(ratios @ weights, [tail, 1 - tail], axis=-1)
-    middle, margin = ratios.mean(axis=-1), factor / math.sqrt(n)
-    return np.maximum(-low, margin - middle), np.maximum(high, margin + middle)
-
-
-_OLD_FEWEST = 5
-
-
 def power(repetitions: int = 1_000) -> pd.DataFrame:
     """The smallest true ratio that is found with a chance of 80%, each comparison alone, in campaigns of all three
-    kinds of cells. Columns: ``n``, ``third``, ``ours``, ``before`` (infinite: none is)."""
+    kinds of cells. Columns: ``n``, ``third``, ``ours`` (infinite: none is)."""
     rows = []
     for n in (2, 3, 5, 8, 10, 15, 30):
         a, b = campaign_of_twins(np.random.default_rng([SEED, 3, n]), "lognormal", repetitions, n)
-        ours, before = shift_seen(a, b), old_shift_seen(a, b)[0]
+        ours = shift_seen(a, b)
         for k, third in enumerate(THIRDS):
-            part = np.s_[:, k * OF_EACH : (k + 1) * OF_EACH]
-            seen = {
-                name: math.exp(np.quantile(shift[part], 0.8, method="higher"))
-                for name, shift in (("ours", ours), ("before", before))
-            }
-            rows.append({"n": n, "third": third, **seen})
+            part = ours[:, k * OF_EACH : (k + 1) * OF_EACH]
+            rows.append({"n": n, "third": third, "ours": math.exp(np.quantile(part, 0.8, method="higher"))})
     return pd.DataFrame(rows)
 
 
 def found(campaigns: int = 50, ratios: Sequence[float] = (1.1, 1.2, FACTOR, 1.5)) -> pd.DataFrame:
-    """What a campaign of `COMPARISONS` finds in `MINUTES`: by the rule of before after as many blocks as fit, by ours
-    with trials where they are needed, and by ours after the same blocks.
+    """What a campaign of `COMPARISONS` finds in `MINUTES`: with trials where they are needed, and after as many
+    equal blocks as fit.
 
     Columns: ``ratio`` (true, of half of the comparisons), ``rule``, ``campaigns``, ``trials``, ``found`` (share of the
     true differences), ``false`` (share of the others found different, or of true ones the wrong way), ``of_verdicts``
@@ -256,8 +219,6 @@ _SPREAD, _SPREAD_OF_IT = 0.10, 0.55
 """Median over cells of the standard deviation of the logarithm on a noisy day, and that of its logarithm: nine cells in
 ten stay below 0.2."""
 OURS, OURS_FIXED = "ours", "ours, equal blocks"
-BEFORE, BEFORE_PLANNED = "before", "before, half of the time on controls"
-"""Campaigns of then ran ``dummy`` and ``mix`` as often as the two strategies that are compared."""
 
 
 def _one_campaign(ratio: float, rng: np.random.Generator, seed: int) -> dict[str, tuple[float, ...]]:
@@ -272,10 +233,6 @@ def _one_campaign(ratio: float, rng: np.random.Generator, seed: int) -> dict[str
     told = together(a, b)
     larger = told.different & (a.mean(axis=-1) > b.mean(axis=-1))
     results = {OURS_FIXED: (2.0 * COMPARISONS * blocks, *_shares(shifts, told, larger))}
-    for rule, size in ((BEFORE, blocks), (BEFORE_PLANNED, blocks // 2)):
-        up, down = old_shift_seen(a[:, :size], b[:, :size])
-        different = (up < 0) | (down < 0)
-        results[rule] = (2.0 * COMPARISONS * size, *_shares(shifts, Told(different, different), up < 0))
     results[OURS] = _sequential(logs, shifts, budget, seed)
     return results
 
