@@ -37,10 +37,6 @@ class Interval:
     trials: int
     method: str
 
-    def describe(self) -> str:
-        """How the spread was found, for a caption: ``95% interval (Student) of 5 trials``."""
-        return describe_method(self.method, self.trials)
-
     def text(self, digits: int = 3, unit: str = "") -> str:
         """``estimate unit (low to high)`` with ``digits`` significant digits; no spread is claimed for one
         trial."""
@@ -103,17 +99,6 @@ def trials_each(fewest: int, most: int) -> str:
     return f"n = {told} trials each, every trial a fresh process"
 
 
-def describe_method(method: str, trials: int) -> str:
-    """A spread's name for captions."""
-    if method == SPREAD_UNKNOWN:
-        return f"{trials} trials too far apart for an interval, {SPREAD_UNKNOWN}"
-    return (
-        "one trial, spread unknown"
-        if method == "one trial"
-        else f"{CONFIDENCE:.0%} interval ({method}) of {trials} trials"
-    )
-
-
 def _positive(values: Values) -> npt.NDArray[np.float64]:
     array = np.asarray(values, dtype=np.float64)
     array = array[~np.isnan(array)]
@@ -160,19 +145,6 @@ def block_ratios(numerator: pd.Series, denominator: pd.Series) -> pd.Series:
         side.dropna().astype(float).map(math.log).groupby(level=0).mean() for side in (numerator, denominator)
     )
     return (top - bottom).dropna().map(math.exp)
-
-
-def spread_within(trials: pd.DataFrame, configuration: Sequence[str], value: str = "ns_per_packet") -> pd.Series:
-    """The standard deviation of the logarithm of ``value`` in each configuration that has two trials or more: how far
-    trials of one and the same thing lie apart, as a share.
-
-    Georges, Buytaert and Eeckhout, "Statistically rigorous Java performance evaluation", OOPSLA 2007, show that
-    invocations of a JVM differ by more than iterations within one do.
-    """
-    measured = trials.dropna(subset=[value])
-    logs = measured[value].astype(float).map(math.log)
-    within = logs.groupby([measured[name] for name in configuration], dropna=False, observed=True)
-    return within.std(ddof=1).dropna()
 
 
 def binomial_bounds(events: int, chances: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.specs import BUFFER_BYTES, CASES
 from allocpool.packets.strategies import STRATEGIES
-from allocpool.packets.style import BY_COLOUR, CASE_WORDS, COLOURS, ends, panel_names, points, strategy_looks
+from allocpool.packets.style import BY_COLOUR, CASE_WORDS, COLOURS, panel_names, points, strategy_looks
 
 _NOTHING = "no trial has finished yet"
 _DASHES: dict[str, Any] = dict(zip(STRATEGIES, ("-", "--", "-.", ":"), strict=False))
@@ -40,8 +40,9 @@ def wall_against_cpu(trials: pd.DataFrame, cores: int | None = None) -> Figure:
     rule(grid, x=1, linestyle="-")
     rule(grid, x=cores)
     grid.set(xlim=(0, 1.08 * max(float(cores or 0), float(done["busy"].max()))))
-    words = f"Processors kept busy by each configuration: {ends(done, 'busy', CONFIGURATION, 'processors', 'median')}."
-    return finish(grid, f"{words} The machine has {cores}." if cores else words, 4, CASE_WORDS, marks(hue))
+    return finish(
+        grid, f"Processors kept busy by each configuration; the machine has {cores}.", 4, CASE_WORDS, marks(hue)
+    )
 
 
 def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
@@ -72,12 +73,7 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
         axis.xaxis.set_major_locator(MaxNLocator(3))
     rule(grid, y=1, linewidth=0.7, linestyle="-")
     log_axes(grid, "y", joined["relative"])
-    last = joined[joined["phase"] != "measured"].sort_values("end_ns").groupby("trial_id").last()["relative"]
-    several = f"{joined['trial_id'].nunique()} trials of {len(order)} configurations"
-    words = f"Cost of iterations over time in case {case}, {several}."
-    if len(last):
-        apart = abs(float(last.median()) - 1)
-        words += f" The last iteration before measuring differs from the mean by {apart:.0%}, in the median."
+    words = f"Cost of iterations over time in case {case}, {joined['trial_id'].nunique()} trials."
     handles = [mark(name, colour, line="-", width=2) for name, (colour, _) in hue.items()]
     return finish(grid, words, 4, panel_names(order), handles, "seconds", "cost over the mean")
 
@@ -135,5 +131,5 @@ def memory_price(trials: pd.DataFrame) -> Figure:
             axis.plot([held[name]] * len(order), rows, linestyle="", marker="x", markersize=4, color=COLOURS[name])
     log_axes(grid, "x", [*done["peak_rss_mb"], *held.values()], most=3)
     idle = "".join(f"; an idle {name} holds at least {stats.significant(mb)} MiB" for name, mb in held.items())
-    text = f"Peak resident memory: {ends(done, 'peak_rss_mb', CONFIGURATION, 'MiB', 'median')}{idle}."
+    text = f"Peak resident memory by configuration and case{idle}."
     return finish(grid, text, 5, CASE_WORDS, [*marks(hue), mark("idle pool, at least", INK, "x")])

@@ -60,32 +60,20 @@ class Outlook(BaseModel):
         return self.calm.disturbed is not None or self.calm.spread.get("compute_ns", 0.0) > DISTURBED_BEYOND
 
     def sentences(self) -> str:
-        """How noisy the machine is, and what that means."""
-        return f"{self._now()} {self._meaning()} {stats.matters_from(self.effect_that_matters)}"
-
-    def _now(self) -> str:
-        calm = self.calm
-        strayed = [f"{_NAMES[name]} by {spread:.0%}" for name, spread in calm.spread.items()]
-        shares = (("the hypervisor took", calm.steal_share), ("other processes took", calm.other_cpu_share))
-        parts = [f"its pace strayed, {', '.join(strayed)}"] if strayed else ["its pace is not told before the build"]
-        parts += [f"{who} {share:.1%} of it" for who, share in shares if share is not None]
-        word = "noisy" if self.noisy else "quiet"
-        return f"This machine is {word} now: over {calm.seconds:.1f} s {'; '.join(parts)}."
-
-    def _meaning(self) -> str:
-        time = f"{self.minutes:.0f} minutes of profile {self.profile}"
-        if self.spread is None:
-            return (
-                f"{time.capitalize()} give {self.trials} trials a cell; how far those differ has never been measured."
-            )
-        differ = (
-            f"those of one cell differed by {self.spread:.0%} (median of {self.cells} cells), beside what strays now"
-        )
-        if self.smallest_effect is None:
-            return f"So everything will stay open in {time}: {self.trials} trials of a cell are too few, and {differ}."
+        """Return how noisy the machine is, and what that means."""
+        calm, time = self.calm, f"{self.minutes:.0f} minutes of profile {self.profile}"
+        strayed = {_NAMES[name]: spread for name, spread in calm.spread.items()}
+        taken = {"the hypervisor": calm.steal_share, "other processes": calm.other_cpu_share}
+        shares = strayed | {who: share for who, share in taken.items() if share is not None}
+        seen = ", ".join(f"{what} {share:.1%}" for what, share in shares.items())
+        shown = (
+            "how far trials differ was never measured" if self.spread is None
+            else "everything will stay inconclusive" if self.smallest_effect is None
+            else f"effects under {self.smallest_effect:.0%} will stay inconclusive"
+        )  # fmt: skip
         return (
-            f"So effects under {self.smallest_effect:.0%} will stay open in {time}: {self.trials} trials a cell, "
-            f"and {differ}."
+            f"This machine is {'noisy' if self.noisy else 'quiet'} now, by {calm.seconds:.1f} s: {seen}. In {time}, "
+            f"{self.trials} trials a cell: {shown}. {stats.matters_from(self.effect_that_matters)}"
         )
 
 

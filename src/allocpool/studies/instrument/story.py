@@ -88,23 +88,10 @@ def contract_sentence(trials: pd.DataFrame) -> str:
 
 
 def harness_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cost of the test itself per configuration: of the strategies that are no choice, ns/packet, with its
-    spread."""
+    """Return the cost of the test itself per configuration: of the strategies that are no choice, ns/packet."""
     rows = cells[~cells["strategy"].isin(CHOICES)]
-    return pd.DataFrame(
-        [
-            {
-                "configuration": row.configuration,
-                "case": row.case,
-                "ns per packet": stats.significant(row.ns),
-                "low": stats.significant(row.low),
-                "high": stats.significant(row.high),
-                "n": row.n,
-                "gap": row.gap,
-            }
-            for row in records(rows)
-        ]
-    )
+    costs = {name: rows[name].map(stats.significant, na_action="ignore") for name in ("ns", "low", "high")}
+    return rows[["configuration", "case", "n", "gap"]].assign(**costs).rename(columns={"ns": "ns per packet"})
 
 
 def steady_states(trials: pd.DataFrame) -> pd.DataFrame:
@@ -141,15 +128,13 @@ WATCHED = {
 
 
 def noise_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """What was recorded around the trials: lowest, median and highest of each; a dash where nothing was told."""
-    rows = []
-    for column, (what, factor, unit) in WATCHED.items():
-        told = trials[column].dropna().astype(float) * factor
-        figures = {"lowest": told.min(), "median": told.median(), "highest": told.max()} if len(told) else {}
-        texts = {name: stats.significant(value) for name, value in figures.items()}
-        empty = dict.fromkeys(("lowest", "median", "highest"), NEVER_EXISTED)
-        rows.append({"around a trial": what, "unit": unit, "trials": len(told), **empty, **texts})
-    return pd.DataFrame(rows)
+    """Return what was recorded around the trials: lowest, median and highest of each; none where it was not."""
+    figures = trials[list(WATCHED)].astype(float) * [factor for _, factor, _ in WATCHED.values()]
+    table = figures.agg(["count", "min", "median", "max"]).T.reset_index(drop=True)
+    table.columns = pd.Index(["trials", "lowest", "median", "highest"])
+    rounded = {name: table[name].map(stats.significant, na_action="ignore") for name in table.columns[1:]}
+    told = {"around a trial": [what for what, *_ in WATCHED.values()], "unit": [unit for *_, unit in WATCHED.values()]}
+    return pd.DataFrame(told).assign(trials=table["trials"].astype(int), **rounded)
 
 
 _PACES = ("compute_{}_ns", "latency_{}_ns", "bandwidth_{}_gbs")

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.decisions import ALPHA, FEWEST, LOOKS, Mean, effect_that_matters
+from allocpool.decisions import ALPHA, FEWEST, Mean, effect_that_matters
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import with_cost
 
@@ -91,27 +91,14 @@ class Saving:
             return NO_MATTER
         return SAVES if self.low > 0 else COSTS if self.high < 0 else OPEN
 
-    @property
-    def needed(self) -> int | None:
-        """Trials until it is decided, about, if they go on as they are; None where 2,000 would not do."""
-        if self.verdict != OPEN:
-            return 0
-        if self.n < FEWEST:
-            return FEWEST - self.n
-        room = max(abs(self.saved_ns), self.matters_ns - abs(self.saved_ns))
-        half = max(self.high - self.saved_ns, self.saved_ns - self.low)
-        return next((n - self.n for n in LOOKS if n > self.n and half * math.sqrt(self.n / n) < room), None)
-
     def text(self) -> str:
-        """``saves 12 (8 to 16)``, ``open (3, -2 to 8; about 7 more trials)``."""
+        """``saves 12 (8 to 16)``, ``open (3, -2 to 8)``."""
         spread = "one trial" if math.isnan(self.low) else f"{_number(self.low)} to {_number(self.high)}"
         if self.verdict == SAVES:
             return f"saves {_number(self.saved_ns)} ({spread})"
         if self.verdict == COSTS:
             return f"costs {_number(-self.saved_ns)} more ({_number(-self.high)} to {_number(-self.low)})"
-        needed = self.needed
-        more = "" if needed == 0 else "; too noisy" if needed is None else f"; about {needed} more trials"
-        return f"{self.verdict} ({_number(self.saved_ns)}, {spread}{more})"
+        return f"{self.verdict} ({_number(self.saved_ns)}, {spread})"
 
 
 def _number(value: float) -> str:

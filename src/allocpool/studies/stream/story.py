@@ -82,61 +82,39 @@ def name_of(row: pd.Series) -> str:
     return ", ".join(parts + [f"{name}={row[column]}" for name, column in settings.items() if pd.notna(row[column])])
 
 
-_SEARCHED = "a search"
-_BRACKETS = ("by", "holds_low", "holds_high", "fails", "n")
-
-
 def brackets(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> pd.DataFrame:
-    """Per configuration: the throughput that holds ``target_ms`` at the tail, in every block, items per second, to the
-    first result of each window.
+    """Return the throughput that holds ``target_ms`` at the tail to the first result of each window, by configuration,
+    items per second.
 
-    ``holds`` is the highest offered rate below which every rate held, as (smallest, largest) over blocks; ``fails`` the
-    lowest that did not, None where all held: then the end of the rates was reached, not of the engine. Searches come
-    first, then configurations of trials at two outputs, or inputs, or more.
+    Columns: `CONFIGURATION`, by, holds_low and holds_high (the highest offered rate below which every rate held, over
+    blocks), fails (the lowest that did not; NaN where all held: then the end of the rates was reached, not of the
+    engine), n. Searches come first, then configurations of trials at two outputs, or inputs, or more.
     """
-    rows = _searched(searches) + _run(trials, target_ms)
-    return pd.DataFrame(rows, columns=[*CONFIGURATION, *_BRACKETS])
+    done = finished(searches)
+    parts = [done.assign(by="a search", holds=done["holds_items_per_second"], fails=done["fails_items_per_second"])]
+    parts += [_of_rates(finished(trials), target_ms, axis) for axis in AXES]
+    names = [*CONFIGURATION, "by"]
+    rows = pd.concat([part.reindex(columns=[*names, "holds", "fails"]) for part in parts])
+    rows = rows.astype({"holds": float, "fails": float}).fillna({"holds": 0.0, "hiccup_ms": 0})
+    return rows.groupby(names, dropna=False, observed=True, sort=False).agg(
+        holds_low=("holds", "min"), holds_high=("holds", "max"), fails=("fails", "min"), n=("holds", "size")
+    ).reset_index()  # fmt: skip
 
 
-def _run(trials: pd.DataFrame, target_ms: float) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    done = finished(trials)
-    for axis, fixed in AXES.items():
-        grouped = done.groupby([*CONFIGURATION, fixed], dropna=False, observed=True, sort=False)
-        for key, group in grouped:
-            if group[axis].nunique() < 2 or (group["hiccup_ms"] > 0).any():
-                continue
-            holds, fails = [], []
-            for _, block in group.groupby("block"):
-                ordered = block.sort_values("offered_items_per_second")
-                fine = within(ordered, target_ms).to_numpy(bool)
-                first_bad = next((place for place, good in enumerate(fine) if not good), len(fine))
-                offered = ordered["offered_items_per_second"].to_numpy()
-                holds.append(float(offered[first_bad - 1]) if first_bad else 0.0)
-                fails.append(float(offered[first_bad]) if first_bad < len(fine) else None)
-            by = "more output" if axis == "keys" else "more input"
-            rows.append(_bracket(key[:-1], f"{by}, {key[-1]:,} {fixed.split('_')[0]}", holds, fails))
-    return rows
-
-
-def _searched(searches: pd.DataFrame) -> list[dict[str, object]]:
-    rows = []
-    done = finished(searches).assign(hiccup_ms=0)
-    for key, group in done.groupby(list(CONFIGURATION), dropna=False, observed=True, sort=False):
-        holds = [float(value) for value in group["holds_items_per_second"].fillna(0.0)]
-        fails = [None if pd.isna(value) else float(value) for value in group["fails_items_per_second"]]
-        rows.append(_bracket(key, _SEARCHED, holds, fails))
-    return rows
-
-
-def _bracket(
-    key: Sequence[object], by: str, holds: Sequence[float], fails: Sequence[float | None]
-) -> dict[str, object]:
-    failed = [value for value in fails if value is not None]
-    return {
-        **dict(zip(CONFIGURATION, key, strict=True)), "by": by, "holds_low": min(holds), "holds_high": max(holds),
-        "fails": min(failed) if failed else None, "n": len(holds),
-    }  # fmt: skip
+def _of_rates(done: pd.DataFrame, target_ms: float, axis: str) -> pd.DataFrame:
+    """Of each configuration and block the rates along an axis that held, and the lowest that did not."""
+    fixed = AXES[axis]
+    keys = [*CONFIGURATION, fixed]
+    groups = done.groupby(keys, dropna=False, observed=True)
+    rows = done[(groups[axis].transform("nunique") > 1) & ~(done["hiccup_ms"] > 0)]
+    rows = rows.sort_values("offered_items_per_second")
+    offered, of_block = rows["offered_items_per_second"].astype(float), [rows[name] for name in [*keys, "block"]]
+    held = within(rows, target_ms).astype(int).groupby(of_block, dropna=False, observed=True).cummin() == 1
+    rows = rows.assign(holds=offered.where(held), fails=offered.where(~held))
+    blocks = rows.groupby([*keys, "block"], dropna=False, observed=True, sort=False)
+    found = blocks.agg(holds=("holds", "max"), fails=("fails", "min")).reset_index()
+    more = "more output" if axis == "keys" else "more input"
+    return found.assign(by=[f"{more}, {value:,} {fixed.split('_')[0]}" for value in found[fixed]])
 
 
 def brackets_grid(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> pd.DataFrame:
