@@ -50,9 +50,7 @@ def test_a_cell_carries_its_trials_its_spread_and_the_published_figure(
     cell = one(results, "C++ flat", "pool", "B")
     values = cells.by_block(trials, "C++ flat", "pool", "B")
     assert (cell["n"], cell["method"], cell["published_ns"]) == (2, "Student", 148.0)
-    assert cell["costs"] == tuple(values)
     assert cell["low"] < values.min() < cell["ns"] < values.max() < cell["high"]
-    assert cell["spread"] == pytest.approx(np.log(values).std())
 
 
 def test_a_failed_cell_says_why(results: pd.DataFrame) -> None:
@@ -60,14 +58,6 @@ def test_a_failed_cell_says_why(results: pd.DataFrame) -> None:
     assert (cell["n"], cell["trials"], cell["gap"]) == (0, 2, "out of memory: Java heap space")
     assert cell["gap_word"] == "out of memory"
     assert pd.isna(cell["ns"])
-
-
-def test_a_cell_that_failed_in_part_says_so() -> None:
-    trials = synthetic.trials(blocks=2)
-    hit = (trials["configuration"] == "C++ flat") & (trials["strategy"] == "mix") & (trials["case"] == "A")
-    trials.loc[hit & (trials["block"] == 1), ["status", "reason"]] = ["timeout", "did not end within 60 s"]
-    cell = one(cells.cells(trials), "C++ flat", "mix", "A")
-    assert (cell["n"], cell["partial"]) == (1, "1 of 2 trials: timeout: did not end within 60 s")
 
 
 def test_a_planned_cell_without_trials_is_there(trials: pd.DataFrame) -> None:
@@ -125,11 +115,6 @@ def test_a_mean_that_hides_something_says_so_with_a_trimmed_one_beside() -> None
     trials.loc[slow, "ns_per_packet"] *= 4
     far = (trials["configuration"] == "C++ allocating") & (trials["strategy"] == "mix") & (trials["block"] == 2)
     trials.loc[far, "ns_per_packet"] *= 3
-    told = cells.cells(trials)
-    assert one(told, "C++ flat", "pool", "B")["remark"].startswith("two speeds")
-    swayed = one(told, "C++ allocating", "mix", "B")
-    assert swayed["trimmed_ns"] == pytest.approx(100, rel=0.02)
-    assert swayed["ns"] > 110
     compared = tables.comparison_table(trials).set_index("configuration")
     assert str(compared.loc["C++ flat", "remark"]).startswith("pool: two speeds")
 

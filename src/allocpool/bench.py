@@ -152,15 +152,15 @@ def advice(
 
     Trials are ordinary records, so an interrupted run goes on where it stopped.
     """
-    from allocpool import stats
+    import pandas as pd
+
     from allocpool.machine.host import read_host
-    from allocpool.studies.your_workload import check
+    from allocpool.studies.your_workload import check, story
     from allocpool.studies.your_workload.laboratory import Machine
 
     for name in names:
         if name not in check.WORKLOADS:
             raise unknown_choice("workload", name, check.WORKLOADS)
-    found = []
     laboratory = Machine(starts=not on_record)
     for name in names or check.WORKLOADS:
         lengths = (None, 0.0) if on_record else (minutes or check.MINUTES, long_minutes or check.LONG_MINUTES)
@@ -168,17 +168,7 @@ def advice(
         if not one.advice.trials and not one.n:
             click.echo(f"{name:10} nothing is on record")
             continue
-        found.append(one)
         if keep:
             check.keep(one, read_host())
-        effect = one.advice.decision
-        click.echo(
-            f"{name:10} advice {one.advice.answer:9} {stats.significant(effect.ratio)} "
-            f"({stats.ends(effect.low, effect.high)}; n = {effect.n}; {one.advice.minutes:.1f} minutes), at length "
-            f"{one.answer:9} {stats.significant(one.ratio)} ({stats.ends(one.low, one.high)}; n = {one.n}; "
-            f"{one.minutes:.1f} minutes): {one.outcome}"
-        )
-    counts = ", ".join(
-        f"{sum(one.outcome == word for one in found)} {word}" for word in (check.AGREE, check.DISAGREE, check.OPEN)
-    )
-    click.echo(f"of {len(found)}: {counts}; ratios are of CPU a message, allocation over the pool")
+        row = pd.DataFrame([check.row_of(one, read_host())]).assign(outcome=one.outcome)
+        click.echo(story.checks(row).T.to_string(header=False))

@@ -105,14 +105,9 @@ class Measured:
         return self._table("realtime", "searches")
 
     @cached_property
-    def placed(self) -> pd.DataFrame:
-        """Its placed trials."""
-        return self._table("realtime", "placed")
-
-    @cached_property
     def realtime(self) -> pd.DataFrame:
-        """Its cells."""
-        return realtime_cells(self.searches, self.placed)
+        """The cells of the real-time study."""
+        return realtime_cells(self.searches, self._table("realtime", "placed"))
 
     @property
     def effect(self) -> float:
@@ -123,11 +118,6 @@ class Measured:
     def realtime_effect(self) -> float:
         """The smallest ratio of intervals that matters: the real-time study may have been asked for another one."""
         return store.effect_of(self.profile, "realtime", *_OF_PACKETS)
-
-    @cached_property
-    def mapped(self) -> pd.DataFrame:
-        """The trials of its decision map."""
-        return self._table("realtime", "map")
 
 
 _ASKED_FIRST = "g1"
@@ -220,23 +210,23 @@ def your_own(measured: Measured) -> str:
 
 
 def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
-    """On which machine and when, quiet or noisy; and whether the figures mean anything."""
-    host = provenance["host"]
-    told = (
-        f"Measured on {host['cpu_model']}, {host['logical_cores']} hardware threads, "
-        f"{round(host['memory_mb'] / 1024)} GiB, {_days(provenance)}. {quiet_or_noisy(measured.batch)}"
-    )
+    """Return on which machine and when, quiet or noisy; and whether the figures mean anything."""
+    parts = [f"{_machine(provenance)}. {quiet_or_noisy(measured.batch)}"]
     other = store.stored("realtime", measured.profile)[1]
     if other and other["host_id"] != provenance.get("host_id", other["host_id"]):
-        told += f" What has a deadline was measured on another machine, {other['host']['cpu_model']}, {_days(other)}."
+        parts.append(f"With a deadline: {_machine(other)}.")
     if measured.profile == MEANINGLESS:
-        return f"**These figures mean nothing**: profile {MEANINGLESS} only tries whether everything runs. {told}"
-    return told
+        parts.insert(0, f"**These figures mean nothing**: profile {MEANINGLESS} only tries whether everything runs.")
+    return " ".join(parts)
 
 
-def _days(provenance: Mapping[str, Any]) -> str:
-    first, last = (str(provenance[key] or "no date yet")[:10] for key in ("first_trial_utc", "last_trial_utc"))
-    return first if first == last else f"{first} to {last}"
+def _machine(provenance: Mapping[str, Any]) -> str:
+    host = provenance["host"]
+    days = dict.fromkeys(str(provenance[key] or "no date yet")[:10] for key in ("first_trial_utc", "last_trial_utc"))
+    return (
+        f"Measured on {host['cpu_model']}, {host['logical_cores']} hardware threads, "
+        f"{round(host['memory_mb'] / 1024)} GiB, {' to '.join(days)}"
+    )
 
 
 def decision_map(measured: Measured) -> tuple[Figure, str]:

@@ -175,25 +175,17 @@ def _behind(row: Mapping[Hashable, Any], verdict: Verdict, whole: bool, pages: M
         page = row["page"]
         return f'<a href="{page}.ipynb#{address}">{html.escape(pages[page])}</a>' if page else "this page"
     count = stats.plural(len(verdict.evidence), "comparison")
-    items = "".join(f"<li>{html.escape(text)}</li>" for text in _evidence_in_words(verdict))
+    shown = evidence_table([verdict])
+    pairs = zip(shown["comparison"], shown["found"], strict=True)
+    items = "".join(f"<li>{html.escape(f'{what}: {found}')}</li>" for what, found in pairs)
     return f"<details><summary>{count}</summary><ul>{items}</ul></details>" if items else ""
 
 
-def _evidence_in_words(verdict: Verdict) -> list[str]:
-    rows = evidence_table([verdict])
-    return [f"{row['comparison']}: {row['found']}" for row in rows.to_dict("records")]
-
-
-def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
-    """The numbers behind verdicts, one row per comparison; a claim with evidence of another kind tells it as facts.
-
-    Of ``shown`` only, where that is given.
-    """
+def evidence_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """Return the numbers behind verdicts, one row per comparison; evidence of another kind as facts."""
     rows = []
     for verdict in verdicts:
         for item in verdict.evidence.to_dict("records"):
-            if shown and item["shown"] not in shown:
-                continue
             if "larger" in item:
                 what = f"{item['larger']} over {item['smaller']}"
                 numbers = f"{_ratio_in_words(item)}{item['shown']}" + (

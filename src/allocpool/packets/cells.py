@@ -1,20 +1,18 @@
 """A cell is all trials of one configuration, strategy and case: its figure, its spread, or the reason why it is
 empty.
 
-Figures and tables are drawn from cells, so that a gap reaches the reader through the same door as a number.
+Figures and tables are drawn from cells. Missing cells carry their reason.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from allocpool import decisions, stats
+from allocpool import stats
 from allocpool.evidence.trials import NOT_RUN, Gap, counted, gap_of, records
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
@@ -135,7 +133,7 @@ def _not_run(plan: pd.DataFrame, started: set[tuple[str, ...]], pairs: Sequence[
     return rows
 
 
-_COSTS = ("ns", "low", "high", "trimmed_ns", "spread")
+_COSTS = ("ns", "low", "high")
 
 
 def cells(
@@ -147,28 +145,17 @@ def cells(
 
     Columns: ``ns`` (geometric mean over trials, ns per packet), ``low``, ``high``, ``method`` (see `stats.Interval`, or
     ``spread unknown``, with both ends at the figure, where few trials give an interval that says nothing),
-    ``spread`` (standard deviation of the logarithm, NaN for one trial), ``remark`` (what the mean hides: two speeds,
-    trials far off; or None), ``trimmed_ns`` (the mean without the largest and the smallest fifth), ``costs`` (those of
-    the trials, in the order of blocks), ``partial`` (what failed beside the figure, or None), ``published_ns``.
+    ``published_ns``.
     """
 
-    def figures(group: pd.DataFrame, done: pd.DataFrame) -> _Row:
-        costs = done.sort_values("block", kind="stable")["ns_per_packet"].astype(float)
-        interval, logs = stats.geometric_interval(costs), np.log(costs.to_numpy())
-        failed = len(group) - len(done)
+    def figures(_group: pd.DataFrame, done: pd.DataFrame) -> _Row:
+        interval = stats.geometric_interval(done["ns_per_packet"].astype(float))
         if interval.high > stats.TOO_WIDE * interval.low:
             interval = replace(interval, low=interval.estimate, high=interval.estimate, method=stats.SPREAD_UNKNOWN)
-        return {
-            "ns": interval.estimate, "low": interval.low, "high": interval.high, "method": interval.method,
-            "trimmed_ns": math.exp(decisions.trimmed_mean(logs)), "costs": tuple(costs),
-            "spread": float(logs.std(ddof=1)) if len(logs) > 1 else math.nan,
-            "remark": decisions.shape_of(logs) or None,
-            "partial": f"{failed} of {len(group)} trials: {gap_of(group).text}" if failed else None,
-        }  # fmt: skip
+        return {"ns": interval.estimate, "low": interval.low, "high": interval.high, "method": interval.method}
 
     needed = [*CONFIGURATION, *CONFIGURATION_FACTS, "block", "status", "reason", "ns_per_packet"]
-    columns = [*_COSTS, "method", "remark", "costs", "partial"]
-    frame = cells_of(trials[needed], columns, with_cost, figures, plan, pairs)
+    frame = cells_of(trials[needed], [*_COSTS, "method"], with_cost, figures, plan, pairs)
     return with_published(frame.astype(dict.fromkeys(_COSTS, float)))
 
 

@@ -136,19 +136,23 @@ def load() -> pd.DataFrame:
     )  # fmt: skip
 
 
-def keep(one: Checked, host: Host) -> None:
-    """Write a row into `FILE`, in the order of `WORKLOADS`, in place of what an earlier check of this workload on this
-    machine found."""
+def row_of(one: Checked, host: Host) -> dict[Any, Any]:
+    """Return a check as a row of `FILE`."""
     told, workload = one.advice.decision, one.advice.workload
     code_hash = Launcher().code_hash(workload.spec_of(Cell(one.advice.collector, ALLOC), 0))
-    row: dict[Any, Any] = {
+    return {
         "workload": one.name, "host_id": host.fingerprint(), "processor": host.cpu_model, "code_hash": code_hash,
         "minutes": round(one.advice.minutes, 2), "advice": one.advice.answer, "ratio": told.ratio, "low": told.low,
         "high": told.high, "n": told.n, "long_minutes": round(one.minutes, 2), "at_length": one.answer,
         "long_ratio": one.ratio, "long_low": one.low, "long_high": one.high, "long_n": one.n,
     }  # fmt: skip
+
+
+def keep(one: Checked, host: Host) -> None:
+    """Write a row into `FILE`, in the order of `WORKLOADS`, in place of what an earlier check of this workload on this
+    machine found."""
     rows = {tuple(each[name] for name in _KEY): each for each in load()[_COLUMNS].to_dict("records")}
-    rows[one.name, host.fingerprint()] = row
+    rows[one.name, host.fingerprint()] = row_of(one, host)
     _path().parent.mkdir(parents=True, exist_ok=True)
     order = {name: place for place, name in enumerate(WORKLOADS)}
     kept = pd.DataFrame(list(rows.values()), columns=_COLUMNS).sort_values(

@@ -216,13 +216,6 @@ def beware(advice: Advice) -> str:
     return " ".join(told)
 
 
-ACCIDENTS = (
-    "A buffer that is never given back (a leak) makes a pool allocate a new one each time, and grow; one that is given "
-    "back twice is handed to two messages at once, which overwrite each other. Allocation knows neither accident; the "
-    "workload's audited books find both."
-)
-
-
 def strategies(advice: Advice) -> pd.DataFrame:
     """Cost, delay at the reader's rate, and memory, one row per strategy; none before a trial."""
     if not advice.trials:
