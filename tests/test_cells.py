@@ -16,15 +16,12 @@ from allocpool import stats
 from allocpool.errors import UserError
 from allocpool.evidence import reference
 from allocpool.evidence.style import alt, smallest_text_px
-from allocpool.evidence.trials import configuration
-from allocpool.packets import cells, columns, published, tables
+from allocpool.evidence.trials import spelled_out
+from allocpool.packets import cells, published, tables
 from allocpool.packets import plots as packets_plots
 from allocpool.packets.specs import Configuration
 from allocpool.studies.batch import plots as batch_plots
 
-_COLUMNS_THEN = (
-    "language", "layout", "runtime", "collector", "allocator", "steps", "compact_headers", "large_pages",
-)  # fmt: skip
 PAIRS = [(strategy, case) for strategy in synthetic.STRATEGIES for case in synthetic.CASES]
 
 

@@ -28,7 +28,6 @@ from allocpool.evidence.claims import (
 )
 from allocpool.evidence.tables import NOT_TESTED
 from allocpool.evidence.trials import failures, quiet_or_noisy
-from allocpool.packets.columns import in_todays_words
 from allocpool.packets.comparisons import (
     ALLOCATE,
     AS_CMS,

@@ -66,8 +66,8 @@ def key_of(row: pd.Series) -> Key:
 
 
 def costs_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return ns a packet with its interval, n and the published figure, one row per case and configuration, a column per
-    strategy; ``cells`` comes from `allocpool.packets.cells.cells`."""
+    """Return ns a packet with its interval, n and the published figure, one row per case and configuration, a column
+    per strategy; ``cells`` comes from `allocpool.packets.cells.cells`."""
     rows = cells[cells["n"] > 0]
     texts = [
         f"{stats.significant(row.ns)} ({stats.ends(row.low, row.high)}), n = {row.n}"
@@ -110,8 +110,8 @@ def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator
     So ``trials`` are those of one study at one scale, and what is not to be told is left out of the result: of fewer
     trials the verdicts would be other ones than those of the campaign (`allocpool.campaign.schedule.decisions_of`).
 
-    Columns: configuration, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction (1,
-    -1, 0: neither is shown), equivalent (no difference that matters is shown), remark (what an average would hide).
+    Columns: configuration, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction
+    (1, -1, 0: neither is shown), equivalent (no difference that matters is shown), remark (what an average would hide).
     """
     tried = set(zip(trials["configuration"], trials["strategy"], trials["case"], strict=True))
     pairs = [

@@ -45,8 +45,8 @@ def per_trial(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
 
 
 def gc_table(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per configuration, strategy and case but controls: the means of the published measures over trials (of
-    ``max_pause_ms`` the largest), ``n``, and ``published_<measure>`` where the article gives the collector."""
+    """Return one row per configuration, strategy and case but controls: the means of the published measures over trials
+    (of ``max_pause_ms`` the largest), ``n``, and ``published_<measure>`` where the article gives the collector."""
     measured = per_trial(trials, collections)
     measured = measured[measured["strategy"].isin(CHOICES) & ~measured["collector"].isin(CONTROLS)]
     keys = [*CONFIGURATION, *ORDERED_BY]

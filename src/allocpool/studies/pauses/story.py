@@ -36,7 +36,8 @@ _STOPS = {
 
 
 def what_stopped(trials: pd.DataFrame, collections: pd.DataFrame, case: str) -> pd.DataFrame:
-    """Return milliseconds per second in which the program stood, by kind, configuration and strategy; means over trials."""
+    """Return milliseconds per second in which the program stood, by kind, configuration and strategy; means over
+    trials."""
     done = with_cost(trials)
     done = done[(done["mode"] == "batch") & (done["case"] == case) & (done["layout"] == "heap")]
     done = done[done["strategy"].isin(["alloc", "pool"]) & ~done["collector"].isin(CONTROLS)]
@@ -52,8 +53,8 @@ def busiest_case(trials: pd.DataFrame) -> str:
 
 
 def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> tuple[pd.DataFrame, list[Comparison]]:
-    """Return the configurations and cases with pauses both ways, and the longest pause of alloc over that of pool; all are
-    decided together."""
+    """Return the configurations and cases with pauses both ways, and the longest pause of alloc over that of pool; all
+    are decided together."""
     rows = per_trial(trials, collections)
     rows = rows[(rows["max_pause_ms"] > 0) & ~rows["collector"].isin(CONTROLS)]
     names, pairs = [], []
@@ -73,7 +74,8 @@ def longest_table(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFra
 
 
 def saved(overheads: pd.DataFrame) -> pd.DataFrame:
-    """Return what pooling saves of collecting, wall time: one row per configuration and case, verdict and words included."""
+    """Return what pooling saves of collecting, wall time: one row per configuration and case, verdict and words
+    included."""
     rows = saved_by_pooling(overheads[~overheads["collector"].isin(CONTROLS)])
     columns = {
         "configuration": "configuration", "case": "case", "alloc_lbo": "alloc, times", "pool_lbo": "pool, times",
@@ -121,8 +123,8 @@ def at_disturbances(losses: pd.DataFrame, bursts: pd.DataFrame, attribution: pd.
 
 
 def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataFrame) -> str:
-    """Return which strategy has the shorter longest pause, and whether pooling saves collecting, counted over configurations
-    and cases."""
+    """Return which strategy has the shorter longest pause, and whether pooling saves collecting, counted over
+    configurations and cases."""
     _, compared = longest_pauses(trials, collections)
     pauses = by_size.tally_of("Longest pause", compared).replace("cheaper", "shorter")
     counts = saved(overheads)["verdict"].value_counts()

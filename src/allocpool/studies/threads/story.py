@@ -199,7 +199,8 @@ def judged(trials: pd.DataFrame) -> pd.DataFrame:
         ])  # fmt: skip
         for (cell, _), comparison in zip(pairs, compared, strict=True):
             of = comparison.decision
-            rows.append((topology, buffers, cell.configuration, cell.strategy, cell.threads, _verdict(comparison), of.ratio,
+            rows.append((topology, buffers, cell.configuration, cell.strategy, cell.threads, _verdict(comparison),
+            of.ratio,
                          of.low, of.high, of.n))  # fmt: skip
     return pd.DataFrame(rows, columns=_JUDGED)
 
