@@ -280,7 +280,8 @@ def test_damage_within_a_capture_says_how_far_it_could_be_read(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("begin", "says"),
-    [(b"snoop\0\0\0", "snoop.*editcap"), (gzip.compress(b"pcap"), "gzip.*gunzip"), (b"GMBU", "Network.*editcap"),
+    [(b"snoop\0\0\0", "snoop.*editcap"), (gzip.compress(b"pcap", mtime=0), "gzip.*gunzip"),
+     (b"GMBU", "Network.*editcap"),
      (b"\x34\xcd\xb2\xa1", "modified pcap.*editcap"), (b"\x28\xb5\x2f\xfd", "zstd -d"), (b"{}", "editcap")],
 )  # fmt: skip
 def test_a_foreign_format_is_named_with_what_converts_it(begin: bytes, says: str, tmp_path: Path) -> None:
