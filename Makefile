@@ -13,12 +13,14 @@ export PYTHONDONTWRITEBYTECODE :=
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help prerequisites setup findings shipped readme lab clean test \
-        test-style test-types test-notebooks test-java test-native test-python
+        test-style test-types test-notebooks test-java test-native test-python \
+        test-long test-jcstress test-tsan test-python-long
 
 help:
 	@echo 'make findings   set up, run the studies, make the site  (PROFILE=$(PROFILE): smoke, quick, standard, article)'
 	@echo '                quick takes MINUTES=20 in all, set-up apart; more go on from there'
-	@echo 'make test       set up, then every test of Python, Java, C++ and the notebooks'
+	@echo 'make test       set up, then the tests of Python, Java, C++ and the notebooks'
+	@echo 'make test-long  what takes longer: fleets, every kill, fuzz seed and notebook, TSan and jcstress'
 	@echo 'make shipped    set up, then the pages of the shipped results, without a trial'
 	@echo 'make readme     set up, then the answer and the picture of the README from the shipped results'
 	@echo 'make lab        set up, then open the notebooks in JupyterLab'
@@ -83,6 +85,12 @@ test: setup
 	part python || failed="$$failed python"; \
 	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
+# Before a release: what the first tier samples or leaves out.
+test-long: setup
+	@failed=; for part in jcstress tsan python-long; do \
+	  $(MAKE) --no-print-directory test-$$part || failed="$$failed $$part"; done; \
+	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+
 test-style: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -95,25 +103,44 @@ test-notebooks: .venv/.installed
 
 # Nothing is timed: a JVM of tests spends most of what it takes on its second compiler. What runs on the ring in trials
 # is compiled by both. Bytecode is that of javac and of releases: a sixth of a short JVM is verifying it.
-test-java: .venv/.installed
-	JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes import find_javac; print(find_javac().home)')" \
-	  mvn --batch-mode --threads $(JOBS) --file workloads/pom.xml \
-	  -DargLine='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote' \
-  verify
+MAVEN = JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes import find_javac; print(find_javac().home)')" \
+  mvn --batch-mode --threads $(JOBS) --file workloads/pom.xml \
+  -DargLine='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote'
 
-# As trials run it, with their very objects, and under each family of sanitizers, which exclude each other.
+test-java: .venv/.installed
+	$(MAVEN) --projects '!threads-jcstress' verify
+
+test-jcstress: .venv/.installed
+	$(MAVEN) --projects threads-jcstress --also-make -Dtest=StressTest -Dsurefire.failIfNoSpecifiedTests=false verify
+
+NATIVE_TESTS := packets buffers messages threads realtime echo
+build_native_tests = mkdir -p build && \
+  settings="$$($(BIN)/python -c 'from allocpool.compile import settings_of_tests; print(*settings_of_tests())')" && \
+  cmake -S native -B build/test-native -DALLOCPOOL_TESTS=ON $$settings >build/test-native.log && \
+  { cmake --build build/test-native --parallel $(JOBS) --target $(1) >>build/test-native.log || \
+    { tail -n 30 build/test-native.log; exit 1; }; }
+run_native_tests = ctest --test-dir build/test-native --parallel $(JOBS) --progress --output-on-failure
+OF_TSAN := '_thread(_NOT_BUILT)?$$|^thread\.'
+
+# As trials run it, with their very objects, and under each family of sanitizers, which exclude each other: here that of
+# ASan and UBSan.
 test-native: .venv/.installed
-	@mkdir -p build
-	settings="$$($(BIN)/python -c 'from allocpool.compile import settings_of_tests; print(*settings_of_tests())')" && \
-	  cmake -S native -B build/test-native -DALLOCPOOL_TESTS=ON $$settings >build/test-native.log
-	cmake --build build/test-native --parallel $(JOBS) >>build/test-native.log || \
-	  { tail -n 30 build/test-native.log; exit 1; }
-	ctest --test-dir build/test-native --parallel $(JOBS) --progress --output-on-failure
+	$(call build_native_tests,$(NATIVE_TESTS:%=%_test_plain) $(NATIVE_TESTS:%=%_test_address))
+	$(run_native_tests) --exclude-regex $(OF_TSAN)
+
+test-tsan: .venv/.installed
+	$(call build_native_tests,$(patsubst %,%_test_thread,$(filter-out packets buffers,$(NATIVE_TESTS))))
+	$(run_native_tests) --tests-regex $(OF_TSAN)
 
 # Neighbours to one process as long as the others have work: what a file sets up once mostly stays set up once.
 # One process more than there are processors: tests of processes that are killed mostly wait.
+PYTEST = $(BIN)/pytest --numprocesses $$(( $(JOBS) + 1 )) --maxprocesses 4 --dist worksteal --durations 25
+
 test-python: .venv/.installed
-	$(BIN)/pytest --numprocesses $$(( $(JOBS) + 1 )) --maxprocesses 4 --dist worksteal --durations 25
+	$(PYTEST)
+
+test-python-long: .venv/.installed
+	$(PYTEST) -m long
 
 clean:
 	rm -rf .venv .runtimes build .mypy_cache .ruff_cache .pytest_cache workloads/*/target native/build
