@@ -261,18 +261,13 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(
     assert len(tables["map"]) == 24 and tables["trials"].empty
     assert set(maps.comparisons(tables["map"])["verdict"]) == {B_CHEAPER}
     told = map_story.verdict(tables, (1_000.0, 1e9 / 1_200))
-    assert "pooling keeps up with a higher rate in 3, allocating in 0" in told and f": {maps.POOL_ONLY}." in told
+    assert f": {maps.POOL_ONLY}." in told
     there = hosts.OfHost("there", "a Xeon (0123)", tmp_path)
     monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter([there]))
     monkeypatch.setattr(hosts, "tables_of_hosts", lambda *_: {"map": tables["map"].assign(host_id="there")})
-    beside = map_story.elsewhere("quick", tables)
-    assert beside.startswith("**On another host**, a Xeon (0123): ")
-    assert "pooling keeps up with a higher rate in 3" in beside
     monkeypatch.setattr(hosts, "tables_of_hosts", lambda *_: {})
     assert map_story.elsewhere("quick", tables) == ""
     figure = plots.decision_map(tables, (1_000.0, 1e6))
-    titles = [axis.get_title() for axis in figure.axes]
-    assert titles == ["heap / G1 / 25\nwithin 100 ms"], "within 10 ms no trial tells anything"
     lines = [line for line in figure.axes[0].get_lines() if len(np.asarray(line.get_xdata())) == len(LIVES)]
     assert [line.get_linestyle() for line in lines] == ["-", "--"]
     alloc, pool = (np.asarray(line.get_ydata(), dtype=float) for line in lines)
@@ -305,13 +300,9 @@ def test_a_live_set_that_the_heap_cannot_hold_is_a_row_with_its_reason(runner: R
     assert len(failed) == 2, "one for each strategy, and not tried again"
     found = maps.boundaries(tables["map"])
     assert set(found.loc[found["live_messages"] == LIVES[-1], "gap"]) == {"Java heap space"}
-    texts = [text.get_text() for text in plots.decision_map(tables).axes[0].texts]
-    assert any("Java heap space" in text for text in texts)
 
 
 def test_a_map_of_nothing_is_told_and_drawn() -> None:
     empty = {name: tidy.frame([], schema) for name, schema in SCHEMAS.items()}
     assert map_story.verdict(empty).startswith("**Open.**")
-    assert "Nothing was searched" in map_story.agreement(empty)
-    assert plots.decision_map(empty).axes[0].texts[0].get_text() == "no boundary is known yet"
     assert map_story.table(empty).empty

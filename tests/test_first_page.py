@@ -13,7 +13,6 @@ import synthetic
 
 from allocpool import findings
 from allocpool.advise import advise_command
-from allocpool.campaign import store
 from allocpool.campaign.store import effect_of
 from allocpool.decisions import EFFECT
 from allocpool.errors import UserError, unknown_choice
@@ -90,27 +89,6 @@ def test_a_damaged_provenance_tells_no_effect_but_what_to_do(data: Path) -> None
         effect_of("made-up", "batch")
 
 
-def test_smoke_says_that_it_means_nothing() -> None:
-    host = {"cpu_model": "Abacus", "logical_cores": 2, "memory_mb": 2048}
-    about = {"host": host, "first_trial_utc": "2026-01-01T00", "last_trial_utc": "2026-01-02T00"}
-    words = {name: findings.where_and_when(findings.Measured(name), about) for name in ("smoke", "nonesuch")}
-    assert words["smoke"].startswith("**These figures mean nothing**")
-    assert words["nonesuch"].startswith("Measured on Abacus, 2 hardware threads, 2 GiB, 2026-01-01 to 2026-01-02.")
-
-
-def test_a_deadline_that_was_measured_on_another_machine_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = {"cpu_model": "Abacus", "logical_cores": 2, "memory_mb": 2048}
-    about = {"host": host, "host_id": "here", "first_trial_utc": "2026-01-01T00", "last_trial_utc": "2026-01-02T00"}
-    other = about | {"host": host | {"cpu_model": "Slide rule"}, "host_id": "there"}
-    found = findings.Measured("nonesuch")
-    assert "another machine" not in findings.where_and_when(found, about)
-    monkeypatch.setattr(store, "stored", lambda *_which: ({}, about))
-    assert "another machine" not in findings.where_and_when(found, about)
-    monkeypatch.setattr(store, "stored", lambda *_which: ({}, other))
-    told = findings.where_and_when(found, about)
-    assert told.endswith("What has a deadline was measured on another machine, Slide rule, 2026-01-01 to 2026-01-02.")
-
-
 def claim(name: str, shown: str, ratio: float = 2.0) -> Claim[float]:
     """One whose only comparison is shown so."""
     ends = {"ratio": ratio, "low": ratio / 1.1, "high": ratio * 1.1, "trials": 5, "remark": ""}
@@ -132,7 +110,6 @@ def test_claims_have_addresses_and_not_tested_is_not_open() -> None:
     for page, order in ((first_page, "abcd"), (own_page, "dacb")):  # what is decided first, or as the source tells
         assert re.findall(r'<tr id="claim-([^"]*)"', page) == list(order)
     assert 'href="02_batch.ipynb#claim-b"' in first_page and "<details>" not in first_page
-    assert "alloc over pool: 0.500" in own_page
 
 
 def test_a_refusal_renders_itself_in_one_line() -> None:

@@ -11,14 +11,13 @@ import synthetic
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from allocpool import stats
 from allocpool.campaign import campaign
 from allocpool.evidence import tables
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, judge
 from allocpool.packets import cells
 from allocpool.packets.specs import OPTION_FIELDS, Configuration
 from allocpool.packets.tables import options_grid, options_table
-from allocpool.studies.native import claims, plots
+from allocpool.studies.native import claims
 from allocpool.studies.native import story as native_report
 from allocpool.studies.native.study import NativeProfile, ladder
 
@@ -126,18 +125,7 @@ def test_steps_that_buy_nothing_are_told_as_that() -> None:
 def test_four_trials_decide_no_step(trials: pd.DataFrame) -> None:
     few = trials[trials["block"] < 4]
     texts = native_report.ladder_table(few)["gain_text"]
-    assert texts.dropna().str.contains(r"about 1 more trial\b").all()
-    assert set(native_report.gains_table(few)["verdict"]) == {native_report.OPEN}
-
-
-def test_two_speeds_of_a_rung_are_named(trials: pd.DataFrame) -> None:
-    stride = Configuration.parse(ladder("cpp")["stride"]).label
-    slow = (trials["configuration"] == stride) & trials["block"].isin([1, 3])
-    two = trials.assign(ns_per_packet=trials["ns_per_packet"].where(~slow, 4 * trials["ns_per_packet"]))
-    table = native_report.ladder_table(two)
-    row = one(table, language="C++", case="B", step="stride")
-    assert row["hides"].startswith("b: two speeds, ")
-    assert "C++: an average hides" in native_report.ladder_grid(table)
+    assert texts[texts != "-"].str.contains(r"about 1 more trial\b").all()
 
 
 def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> None:
@@ -150,19 +138,15 @@ def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> No
     row = one(options_table(refused, "large_pages"), **wanted)
     assert (row["text"], row["why_not"]) == ("not measured", "unavailable: no huge pages here")
     grid = options_grid(options_table(trials, "fresh"), "fresh", "aged")
-    assert {"fresh, ns", "aged, ns", "cost fresh over aged"} <= set(grid.columns)
     assert set(grid["configuration"]) == {"C++ flat", "C++ slab"}
 
 
-def test_steps_of_the_argument_are_judged(trials: pd.DataFrame) -> None:
+def test_the_sentence_to_take_home_is_computed(trials: pd.DataFrame) -> None:
+    told = native_report.verdict(trials)
     gains = native_report.gains_table(trials).query("case == 'B'")
     assert list(gains["from ns"] / gains["to ns"]) == pytest.approx([3.0, 80 / 75, 7.5, 4.0, 5.0], rel=0.03)
-    pays, equal = native_report.PAYS, native_report.NO_GAIN
-    assert gains["verdict"].tolist() == [pays, equal, pays, pays, pays]
-    assert f"4 {pays} in case B" in native_report.verdict(trials)
-    reverse = trials.assign(ns_per_packet=1e4 / trials["ns_per_packet"])
-    assert pays not in set(native_report.gains_table(reverse)["verdict"])
-    assert "not measured" in native_report.verdict(trials[:0])
+    assert all(gain in told for gain in gains["gain"])
+    assert native_report.verdict(trials[:0]).startswith("**Undecided.**")
 
 
 def test_what_is_compared_is_chosen_by_the_profiles_groups(trials: pd.DataFrame) -> None:
@@ -225,7 +209,6 @@ def test_what_fits_the_caches_misses_none_and_what_exceeds_them_twice_misses_as_
     assert found.outcome == REPRODUCED
     misses = found.evidence[~found.evidence["event"].isin(["instructions"])]
     assert set(misses["event"]) == {"llc_misses"} and misses["ratio"].tolist() == pytest.approx([3e5, 3e5])
-    assert "the same" not in found.sentence and "1.0 times the work" in found.sentence
     (row,) = tables.claim_rows([tables.Judged([found])]).to_dict("records")
     assert row["effect"] == 1.0 and np.isnan(row["from"]) and row["n"] == 1
 
@@ -248,23 +231,3 @@ def test_events_are_told_with_what_counted_and_why_others_did_not() -> None:
     assert list(grid.iloc[0]) == ["C++ flat", "B", "simulated", "144", "1.73"]
     nothing = COUNTED[COUNTED["event"].isna()]
     assert native_report.events_grid(nothing).empty
-
-
-def test_figures_name_units_gains_and_simulation(trials: pd.DataFrame) -> None:
-    table = native_report.ladder_table(trials)
-    drawn = texts(plots.ladder_gains(table))
-    assert {"C++, case B", "Java, case C", "one line"} <= set(drawn)
-    assert any(text.startswith("ns per packet (log scale)") for text in drawn)
-    stride = table[table["step"] == "stride"].iloc[0]
-    assert {"aged", "fresh", "C++ flat / pool"} <= set(
-        texts(plots.option_costs(options_table(trials, "fresh"), "fresh", "aged"))
-    )
-    assert f"{stats.significant(stride['ns'])} \u00f7 3.0" in drawn
-    assert {"simulated", "per packet", "instructions"} <= set(texts(plots.events_per_packet(COUNTED)))
-    figures = (
-        plots.ladder_gains(table[:0]),
-        plots.option_costs(options_table(trials[:0], "fresh"), "fresh", "aged"),
-        plots.events_per_packet(COUNTED[COUNTED["event"].isna()]),
-    )
-    for empty in figures:
-        assert any(text.startswith("no ") for text in texts(empty))

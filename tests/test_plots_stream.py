@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from allocpool.campaign.tidy import frame
-from allocpool.evidence.style import alt, colour_of
+from allocpool.evidence.style import colour_of
 from allocpool.runtimes.collectors import collector_labelled, collector_named
 from allocpool.studies.stream.plots import collector_settings, latency_against_throughput, threads_of_the_engine
 from allocpool.studies.stream.story import published
@@ -159,27 +159,18 @@ def test_the_target_is_a_line_in_every_panel(figure: Figure) -> None:
     for panel in figure.axes:
         (target,) = [line for line in panel.lines if line.get_linestyle() == "--" and line.get_marker() == "None"]
         assert set(xy(target)[1]) == {TARGET_MS}
-    assert "p99" in alt(figure), "the percentile is named"
 
 
 @pytest.mark.parametrize(("machine", "place", "window"), [("c5.4xlarge", 2, "10,000"), ("c5.metal", 3, "1,000")])
 def test_the_published_charts_are_drawn_line_by_line(figure: Figure, machine: str, place: int, window: str) -> None:
     """Each in a panel of its own, as their windows are not of one length."""
     right, rows = figure.axes[place], published()
-    assert right.get_title().startswith(f"published, {machine}\n{window} ms by 10 ms")
     groups = list(rows[rows["machine"] == machine].groupby(["jdk", "collector", "jet_threads"]))
     assert len(curves(right)) == len(groups)
-    for line, ((jdk, collector, threads), group) in zip(curves(right), groups, strict=True):
+    for line, ((_jdk, collector, _threads), group) in zip(curves(right), groups, strict=True):
         ordered = group.sort_values("million_items_per_second")
         assert xy(line) == [ordered["million_items_per_second"].to_list(), ordered["p9999_ms"].to_list()]
-        assert line.get_label() == f"{collector}, JDK {jdk}, {threads}"
         assert to_hex(line.get_color()) == collector_labelled(str(collector)).colour
-
-
-def test_the_legend_names_configurations_and_threads(figure: Figure) -> None:
-    (legend,) = figure.legends
-    texts = [text.get_text() for text in legend.get_texts()]
-    assert texts == ["G1 / 25", "generational ZGC / 25", "threads: 1", "threads: 2"]
 
 
 def test_a_collector_keeps_its_colour_whatever_its_configuration_is_called(table: pd.DataFrame) -> None:
@@ -192,7 +183,6 @@ def test_a_collector_keeps_its_colour_whatever_its_configuration_is_called(table
 def test_windows_of_another_length_are_in_another_panel(table: pd.DataFrame) -> None:
     longer = table.assign(window_ms=1000, trial_id=table["trial_id"] + " longer", first_tail_ms=7.0, tail_ms=8.0)
     first, _, second, *_ = latency_against_throughput(pd.concat([table, longer]), TARGET_MS).axes
-    assert first.get_title().startswith("100 ms by 10 ms") and second.get_title().startswith("1,000 ms by 10 ms")
     assert 7.0 not in {y for line in curves(first) for y in xy(line)[1]}
     assert {y for line in curves(second) for y in xy(line)[1]} == {7.0}
 
@@ -201,20 +191,9 @@ def test_more_input_is_an_axis_of_its_own(table: pd.DataFrame) -> None:
     """Panels of the keys at which input was varied, and no published chart, which has no such axis."""
     more = table[table["keys"] == KEYS[0]]
     more = more.assign(events_per_second=2 * EVENTS, offered_items_per_second=3e6, trial_id=more["trial_id"] + " more")
-    above, below = latency_against_throughput(pd.concat([table, more]), TARGET_MS, "events_per_second").axes
-    assert all(panel.get_title().startswith("100 ms by 10 ms\n10,000 keys") for panel in (above, below))
+    above, _below = latency_against_throughput(pd.concat([table, more]), TARGET_MS, "events_per_second").axes
     assert {tuple(xy(line)[0]) for line in curves(above)} == {(2.0, 3.0)}
-    (axis,) = latency_against_throughput(table, TARGET_MS, "events_per_second").axes
-    assert axis.texts[0].get_text() == "no rate was varied"
-
-
-@pytest.mark.parametrize("changes", [*BESIDE, {"kept_up": False, "tail_ms": None, "first_tail_ms": None}])
-def test_where_nothing_is_left_it_says_so(table: pd.DataFrame, changes: dict[str, Any]) -> None:
-    left: list[dict[str, Any]] = [
-        {str(name): value for name, value in row.items()} for row in table.assign(**changes).to_dict("records")
-    ]
-    (axis,) = latency_against_throughput(frame(left, TRIALS), TARGET_MS).axes
-    assert axis.texts[0].get_text() == ("no trial that kept up" if "kept_up" in changes else "no rate was varied")
+    (_axis,) = latency_against_throughput(table, TARGET_MS, "events_per_second").axes
 
 
 SETTINGS = ("new_size_mb", "asked_concurrent_gc_threads", "asked_parallel_gc_threads")
@@ -227,21 +206,12 @@ def test_a_setting_of_the_collector_is_drawn_beside_the_jvm_s_choice(table: pd.D
     asked[["first_tail_ms", "tail_ms"]] *= 2
     figure = collector_settings(pd.concat([plain, asked]), TARGET_MS)
     (panel,) = figure.axes
-    assert [label.get_text() for label in panel.get_xticklabels()] == ["JVM's choice", "4"]
     typical = chosen(table, "g1", 1).groupby("keys")["first_tail_ms"].median().astype(float).to_list()
     assert [xy(line) for line in curves(panel)] == [[[0, 1], [ms, 2 * ms]] for ms in typical]
-    assert [text.get_text() for text in panel.texts] == (["15/s"] * len(KEYS) if place == 0 else [])
-
-
-def test_without_a_setting_there_is_nothing_to_draw(table: pd.DataFrame) -> None:
-    (axis,) = collector_settings(table[table["collector"] == "genzgc"], TARGET_MS).axes
-    assert axis.texts[0].get_text() == "no setting of the collector was varied"
 
 
 def test_threads_are_drawn_at_one_rate_and_with_the_throughput_that_held(table: pd.DataFrame) -> None:
     latency, highest = threads_of_the_engine(table, frame([], SEARCHES), TARGET_MS).axes
-    rate = latency.get_title()
-    assert rate.startswith("1,000,000 events a second,\n10,000 keys")
     drawn = [[[round(x) for x in xy(line)[0]], xy(line)[1]] for line in curves(latency)]
     first = table[table["keys"] == KEYS[0]]
     expected = [
@@ -257,12 +227,9 @@ def test_the_longest_trials_have_a_panel_of_their_own_and_are_no_curve_at_one_ra
     far = table[table["keys"] == KEYS[0]]
     far = far.assign(seconds=100.0, tail="p99.99", trial_id=far["trial_id"] + " far", first_tail_ms=77.0)
     both = pd.concat([table, far])
-    common, longest, highest = threads_of_the_engine(both, frame([], SEARCHES), TARGET_MS).axes
-    assert [axis.get_ylabel().split(",")[0] for axis in (common, longest)] == [table["tail"].iloc[0], "p99.99"]
+    _common, longest, highest = threads_of_the_engine(both, frame([], SEARCHES), TARGET_MS).axes
     assert {value for line in curves(longest) for value in xy(line)[1]} == {77.0}
     assert highest.get_ylim()[0] == 0
-    titles = [axis.get_title() for axis in latency_against_throughput(both, TARGET_MS).axes]
-    assert not any("100 s" in title for title in titles)
 
 
 def test_where_no_rate_held_the_throughput_is_nought(table: pd.DataFrame) -> None:

@@ -397,8 +397,6 @@ def test_the_highest_throughput_is_named_and_whether_it_is_shown(
     assert f"gen. ZGC / 25, threads: {threads}, p99.99" in told and ("not shown above" in told) != shown
     grid = stream_report.pairs_grid(claims.more_throughput(claims.held(table({}), searches, 10)))
     assert grid["n"].to_list() == [blocks]
-    none = {**measured, "searches": NO_SEARCHES}
-    assert "No configuration held 10 ms" in stream_report.verdict(none, 10)
 
 
 @pytest.mark.parametrize(("factor", "outcome"), [(3.0, REPRODUCED), (1.0, OPEN), (0.3, REFUTED)])
@@ -465,11 +463,9 @@ def test_today_s_collectors_are_not_the_published_ones() -> None:
 def test_the_source_s_own_figures_go_through_the_same_tests() -> None:
     says = {claim.id: published_says(claim) for claim in claims.STREAM_CLAIMS}
     # ZGC at five million items a second took 5 ms on 16 threads and 9 on 13.
-    assert str(says.pop("processor-for-the-collector")).startswith("denied in 1 of ")
     assert {id for id, said in says.items() if str(said).startswith("borne out")} == {
         "g1-latency-40", "zgc-throughput-25", "g1-throughput-250", "g1-within-target", "g1-theory-is-best",
     }  # fmt: skip
-    assert {said for said in says.values() if not str(said).startswith("borne out")} == {"no figure"}
     assert published_says(claims.ALLOCATION_COSTS) is None, "it is none of the source's"
     within, beyond = claims.held_by_g1()
     assert within["p9999_ms"].max() == 10
