@@ -1,1 +1,0 @@
-"""A study that is made up: how long does a sum take?"""
