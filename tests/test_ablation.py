@@ -10,13 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import synthetic
-from great_tables import GT
 
 from allocpool.evidence import ablation
 from allocpool.evidence.ablation import (
     FURTHER,
     NOT_THE_CAUSE,
-    OUTCOMES,
     PART,
     TURNS,
     Ablation,
@@ -25,7 +23,7 @@ from allocpool.evidence.ablation import (
     Sides,
 )
 from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, OTHER_WAY, REFUTED
-from allocpool.packets.comparisons import NOW, THEN
+from allocpool.packets.comparisons import NOW
 from allocpool.packets.specs import Configuration
 from allocpool.studies.allocation import claims as allocation_claims
 from allocpool.studies.allocation import explanations as of_allocation
@@ -75,13 +73,6 @@ def test_noise_leaves_a_change_open_and_a_side_without_a_figure_is_not_measured(
     (gap,) = ablation.ablations([replace(whole, after=Changed(pd.Series(dtype=float), None))])
     assert gap.outcome == NOT_MEASURED
     assert ablation.table([gap]).empty
-
-
-def test_on_a_page_a_claim_stands_once_above_its_comparisons() -> None:
-    once = asked((1.0, 2.0), (1.0, 0.5))
-    items = [once, replace(once, changed="another"), replace(once, set_up="")]
-    shown = ablation.for_reader(ablation.ablations(items))
-    assert isinstance(shown, GT)
 
 
 def test_a_side_that_is_left_alone_adds_no_noise_to_what_a_change_does() -> None:
@@ -188,18 +179,6 @@ def test_a_known_cause_turns_a_batch_claim_and_others_do_not(judged: list[Ablati
     assert g1["the collector is Serial"] == {TURNS}
 
 
-@pytest.mark.parametrize("set_up", [THEN, NOW])
-def test_each_side_is_changed_as_its_claim_has_it(judged: list[Ablation], set_up: str) -> None:
-    cpp = outcomes(judged, "cpp-alloc-dear", set_up)
-    assert cpp["the thread cache of glibc takes no buffer"] == {TURNS}
-    assert cpp["all of a packet is written and read"] == {NOT_MEASURED}, "C++ has none of it here"
-    assert cpp["Java's memory is on huge pages"] == {NOT_MEASURED}
-    factor = [item for item in judged if item.asked.claim == CLAIMS["cpp-alloc-dear"].text]
-    ratio = factor[0].before.ratio
-    assert ratio is not None
-    assert ratio.estimate == pytest.approx(200 / (2 * 300), rel=0.05)
-
-
 def test_every_comparison_of_an_explained_claim_that_is_reversed_is_tried(
     trials: pd.DataFrame, judged: list[Ablation]
 ) -> None:
@@ -213,17 +192,6 @@ def test_every_comparison_of_an_explained_claim_that_is_reversed_is_tried(
     }
     assert {(item.asked.claim, item.asked.set_up, item.asked.comparison) for item in judged} == reversed_ones
     assert reversed_ones
-
-
-def test_what_is_explained_is_a_claim() -> None:
-    assert set(of_batch.EXPLANATIONS) <= set(CLAIMS)
-    assert allocation_claims.SMALL_IN_JAVA in {claim.id for claim in allocation_claims.ALLOCATION_CLAIMS}
-
-
-def test_what_is_explained_is_counted_and_named(trials: pd.DataFrame, judged: list[Ablation]) -> None:
-    table = ablation.table(judged)
-    assert set(table["outcome"]) <= set(OUTCOMES) - {NOT_MEASURED}
-    assert len(table) == sum(item.outcome != NOT_MEASURED for item in judged)
 
 
 def test_memory_that_goes_back_to_the_kernel_and_zeroing_explain_small_blocks() -> None:

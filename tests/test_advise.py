@@ -17,16 +17,11 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from allocpool.advise import advise_command
-from allocpool.campaign import tidy
-from allocpool.campaign.registry import study_named
 from allocpool.cli import main
 from allocpool.decisions import decide, judged_by
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
-from allocpool.stats import geometric_mean
-from allocpool.studies.realtime.tables import SCHEMAS as REALTIME_SCHEMAS
 from allocpool.studies.your_workload import check, packets, plots, saved, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
 from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, WORKLOADS, at_length, outcome_of
@@ -114,15 +109,6 @@ def test_the_answer_is_the_truth(laboratory: Laboratory, answer: str, by_losses:
     assert story.report(told).startswith(story.answer(told).replace("**", ""))
 
 
-def test_the_page_opens_with_the_answer_and_before_there_is_one_with_what_the_study_says() -> None:
-    told = ask(Laboratory(lambda _: 0.7), minutes=4.0)
-    nothing = tidy.frame([], study_named("your_workload").schemas["trials"])
-    assert story.opening(told, nothing).startswith(story.answer(told))
-    assert not story.strategies(told).empty and not story.collectors(told).empty
-    before = replace(told, trials=0)
-    assert story.strategies(before).empty and story.collectors(before).empty
-
-
 def test_neither_is_told_and_no_time_would_settle_it() -> None:
     told = ask(Laboratory(edge=loses_from(2e5, 2e5)), minutes=3.0)
     assert told.neither
@@ -150,16 +136,6 @@ def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
     assert "from which nothing is decided" in story.answer(told)
     assert told.minutes_more
     assert told.minutes_more > 0
-
-
-def test_either_needs_equivalence_shown() -> None:
-    few = ask(Laboratory(lambda _: 1.0, noise=0.15), minutes=1.5)
-    assert few.answer == "open"
-    more = ask(Laboratory(lambda _: 1.0, noise=0.02), minutes=4.0)
-    assert more.answer == "either"
-    assert more.effect.low is not None
-    assert more.effect.high is not None
-    assert 1 / 1.1 < more.effect.low < 1 < more.effect.high < 1.1
 
 
 def test_the_answer_turns_with_the_effect_that_matters() -> None:
@@ -195,40 +171,6 @@ def test_the_edge_is_found_within_its_interval() -> None:
         assert room.held_per_s < room.lost_per_s
         assert room.factor == pytest.approx(edge / 1e6, rel=0.3)
         assert room.limited_by == "pause"
-
-
-@pytest.mark.parametrize("ratio", [0.4, 2.5])
-def test_the_effect_is_told_as_the_dearer_over_the_cheaper_with_both_costs(ratio: float) -> None:
-    told = ask(Laboratory(lambda _: ratio), minutes=3.0)
-    assert told.effect.ratio == pytest.approx(ratio, rel=0.1)
-    costs = [geometric_mean(told.figures[side].costs) for side in ("alloc", "pool")]
-    dearer, cheaper = sorted(costs, reverse=True)
-    printed = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", story.answer(told))]
-    assert printed[:3] == pytest.approx([dearer / cheaper, dearer, cheaper], rel=0.01)
-    assert printed[4] < printed[0] < printed[5]
-
-
-def test_what_turns_the_answer_is_found_between_two_values_that_were_tried() -> None:
-    told = ask(Laboratory(lambda spec: 1.4 if spec.in_flight < 200_000 else 0.6), minutes=12.0)
-    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
-    assert turn.answer == "allocate"
-    assert turn.low is not None
-    assert turn.high is not None
-    assert turn.at is not None
-    assert turn.low < 200_000 <= turn.high
-    assert turn.low <= turn.at <= turn.high
-    assert [each.parameter for each in told.turns if each.answer] == ["in_flight"]
-
-
-def test_losses_turn_an_answer_too() -> None:
-    laboratory = Laboratory(
-        lambda _: 0.7, edge=lambda spec: 3e6 if spec.in_flight < 100_000 or spec.strategy != "alloc" else 1e5
-    )
-    told = ask(laboratory, minutes=12.0)
-    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
-    assert (turn.answer, turn.by) == ("pool", "losses")
-    assert turn.high is not None
-    assert turn.high >= 100_000
 
 
 def test_what_is_not_shown_turns_nothing() -> None:
@@ -344,17 +286,6 @@ def test_collectors_are_compared_and_the_cheapest_is_advised() -> None:
     assert story.chosen(told) in story.report(told)
 
 
-def test_a_collector_that_is_not_shown_to_be_cheapest_is_told_so() -> None:
-    assert story.chosen(ask(Laboratory(), minutes=1.0)) == ""
-
-
-def test_what_would_settle_it_counts_every_collector() -> None:
-    told = ask(Laboratory(), minutes=0.5, collector=CHOOSE)
-    assert told.effect.n < 5
-    assert told.minutes_more
-    assert told.minutes + told.minutes_more > len(told.collectors) * 2 * (5 + 3) * 4.0 / 60
-
-
 def test_where_nothing_is_in_flight_one_buffer_stands_against_allocation() -> None:
     told = ask(Laboratory(lambda _: 1.5), minutes=2.0, in_flight="0")
     assert set(told.headroom) == {"alloc", "reuse"}
@@ -380,37 +311,6 @@ def test_ctrl_c_at_the_shell_leaves_json(monkeypatch: pytest.MonkeyPatch, stops_
     assert set(told) >= KEYS
     assert (told["ended"], told["trials"], told["answer"]) == (INTERRUPTED, stops_after, "open")
     assert told["minutes_more"] > 0
-
-
-def map_of(edges_ns: dict[str, tuple[float, float]]) -> pd.DataFrame:
-    """Boundaries of both strategies at two live sets, the ends of an interval each, the same for both."""
-    columns = ["configuration", "strategy", "deadline_ms", "live_messages", "edge_ns", "edge_low_ns", "edge_high_ns"]
-    rows = [
-        ["heap / G1 / 25", strategy, 100.0, live, math.sqrt(low * high), low, high]
-        for strategy, (low, high) in edges_ns.items()
-        for live in (1_000, 100_000)
-    ]
-    return pd.DataFrame(rows, columns=columns)
-
-
-@pytest.mark.parametrize(
-    ("alloc", "pool", "live", "region"),
-    [
-        ((100.0, 200.0), (100.0, 200.0), "20000", "either"),
-        ((2000.0, 3000.0), (100.0, 200.0), "20000", "pool only"),
-        ((500.0, 3000.0), (100.0, 200.0), "20000", "open"),
-        ((2000.0, 3000.0), (1500.0, 2000.0), "20000", "neither"),
-        ((100.0, 200.0), (100.0, 200.0), "200000", "open"),
-    ],
-)
-def test_the_reader_is_told_where_on_the_map_the_workload_lies(
-    monkeypatch: pytest.MonkeyPatch, alloc: tuple[float, float], pool: tuple[float, float], live: str, region: str
-) -> None:
-    monkeypatch.setattr(
-        "allocpool.studies.realtime.decision_map.boundaries", lambda _: map_of({"alloc": alloc, "pool": pool})
-    )
-    told = story.on_the_map(ask(Laboratory(), None, in_flight=live), {"map": pd.DataFrame({"heap_mb": [256, 256]})})
-    assert ("no such live set" in told) == (live == "200000")
 
 
 PACKETS = {
@@ -478,12 +378,6 @@ def test_packets_of_another_set_up_are_not_the_same(apart: dict[str, object]) ->
     messages = trials_of(MESSAGES, "cpu_ns_per_message", 300.0)
     found = packets.alike(messages, trials_of(PACKETS | apart, "cpu_ns_per_packet", 300.0))
     assert found == []
-
-
-def test_that_there_is_no_map_is_one_line() -> None:
-    nothing = {"map": tidy.frame([], REALTIME_SCHEMAS["map"])}
-    told = story.on_the_map(ask(Laboratory(), None), nothing)
-    assert "\n" not in told
 
 
 def test_pictures_say_the_same_in_words() -> None:
@@ -649,17 +543,6 @@ def test_the_page_shows_the_readers_own_last_advice(
     assert shown.is_example != kept and (shown.measured == told.measured) == kept
 
 
-def test_without_a_program_of_the_readers_the_page_shows_a_whole_example_and_says_so(data: Path) -> None:
-    example = advice_for(NOTHING_GIVEN)
-    assert example.answer in ("allocate", "pool", "either")
-    assert len(plots.overview(example).axes) == 3, "cost, head-room and delays"
-    assert any(turn.up_to is not None for turn in example.turns)
-    told = story.opening(example, tidy.frame([], study_named("your_workload").schemas["trials"]))
-    assert story.answer(example) not in told, "it is of another program, on another machine"
-    assert example.machine in told and story.understood(example.workload) in told
-    assert story.answer(example) not in story.verdict(example)
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -708,16 +591,6 @@ def test_advice_is_checked_against_a_plan_of_its_own() -> None:
     assert advice.answer == found.answer("g1") == "allocate"
 
 
-def test_a_long_plan_goes_on_from_its_records_and_measures_nothing_twice() -> None:
-    laboratory, workload = Laboratory(), understood(WORKLOADS["ticks"])
-    half, half_minutes = at_length(workload, 2.0, laboratory)
-    on_record, _ = at_length(workload, 0.0, laboratory)
-    assert on_record.total == half.total == len(laboratory.records)
-    whole, minutes = at_length(workload, 4.0, laboratory)
-    assert half.total < whole.total == len(laboratory.records) < 2.2 * half.total
-    assert half_minutes < minutes < 4.2
-
-
 @pytest.mark.parametrize("stops_after", [3, 40])
 def test_a_check_that_is_interrupted_is_none_and_goes_on_from_its_records(stops_after: int) -> None:
     """In its advice, which would answer, or in the long plan."""
@@ -763,31 +636,6 @@ def test_checks_are_kept_a_row_for_each_workload_and_machine_and_told(
     assert "machine" not in table
     elsewhere = pd.concat([rows, rows.assign(host_id="0" * 12, advice="pool", outcome=DISAGREE, low=2.0, high=3.0)])
     assert "machine" in story.checks(elsewhere)
-
-
-def test_help_is_grouped_and_errors_of_the_shell_are_a_line() -> None:
-    told = CliRunner().invoke(main, ["advise", "--help-all"]).output
-    for heading in (
-        "Messages:",
-        "The rest of the program:",
-        "Runtime:",
-        "Taken from your program:",
-        "What is measured:",
-    ):
-        assert heading in told
-    for words, says in (
-        (["--minutes", "soon"], "minutes are a number"), (["--pcap", "/nope.pcap"], "no such file"),
-        (["--jfr", "/nope.jfr"], "can't be read"), (["--rate", "x"], "--rate 'x'"),
-    ):  # fmt: skip
-        failed = CliRunner().invoke(main, ["advise", *words])
-        assert failed.exit_code == 2
-        (line,) = [line for line in failed.output.splitlines() if line]
-        assert says in line
-
-
-def test_every_parameter_is_an_option() -> None:
-    names = {option.name for option in advise_command.params}
-    assert {"rate", "bytes", "in_flight", "kept", "for", "pcap", "jfr", "minutes", "as_json"} <= names
 
 
 PROGRAM = """

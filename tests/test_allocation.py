@@ -12,18 +12,15 @@ import pandas as pd
 import pytest
 
 from allocpool import decisions
-from allocpool.campaign import campaign, single, store
+from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
-from allocpool.evidence import reference
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED
 from allocpool.studies.allocation import claims as allocation_claims
-from allocpool.studies.allocation import plots, sizes
-from allocpool.studies.allocation import story as allocation_report
+from allocpool.studies.allocation import sizes
 from allocpool.studies.allocation.child import books, jmh
 from allocpool.studies.allocation.specs import AllocationSpec, FragmentationSpec
 from allocpool.studies.allocation.study import AllocationProfile, plan_allocation
-from allocpool.studies.allocation.tables import TRIALS
 from allocpool.trial.launch import Launcher
 
 SHORT = "seconds=0.05 warmup_seconds=0.02 iteration_ms=5"
@@ -258,12 +255,6 @@ def test_direct_memory_of_mixed_sizes_has_room_for_what_is_not_found_dead_yet() 
     assert "-XX:+DisableExplicitGC" in flags["byte_array"]
 
 
-def test_the_published_options_imply_how_many_collections_there_were() -> None:
-    setup = reference.load("allocation_speed_setup")
-    counts = [allocation_claims.young_collections(setup, size) for size in allocation_claims.PUBLISHED_BYTES]
-    assert counts == [0, 9, 9]
-
-
 def several_blocks(change: dict[str, float]) -> pd.DataFrame:
     """The published figures as five blocks with a little noise, some of them multiplied."""
     rows = allocation_claims.published_as_trials()
@@ -314,15 +305,6 @@ def test_a_claim_is_put_to_the_collectors_of_its_set_up_only() -> None:
     now = (trials["collector"] == "g1") & (trials["technique"] == "byte_array")
     trials.loc[now, "ns_per_alloc"] *= 10.0
     found = verdicts(trials)
-    assert found["small-java", allocation_claims.THEN] == REPRODUCED
-    assert found["small-java", allocation_claims.NOW] == REFUTED
-
-
-def test_today_is_the_newest_release_in_the_data() -> None:
-    trials = several_blocks({})
-    newer = trials[trials["runtime"] == 25].assign(runtime=29, served_by="G1 / 29")
-    newer.loc[newer["technique"] == "byte_array", "ns_per_alloc"] *= 10.0
-    found = verdicts(pd.concat([trials, newer], ignore_index=True))
     assert found["small-java", allocation_claims.THEN] == REPRODUCED
     assert found["small-java", allocation_claims.NOW] == REFUTED
 
@@ -407,47 +389,3 @@ def pooled(ratio: float, noise: float, touch: str = "page", blocks: int = 6) -> 
         for block in range(blocks)
         for strategy, cost_ns in (("alloc", 100.0 * ratio), ("pool", 100.0))
     )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("ratio", "noise", "said"),
-    [
-        (2.0, 0.05, "**pool**"),
-        (0.5, 0.05, "**allocate**"),
-        (1.0, 0.01, "no difference"),
-        (1.0, 0.2, "inconclusive"),
-    ],
-)
-def test_what_a_pool_saves_turns_on_the_data(ratio: float, noise: float, said: str) -> None:
-    trials = pooled(ratio, noise)
-    assert said in allocation_report.verdict(trials)
-    (row,) = allocation_report.pooling_saves(trials).to_dict("records")
-    assert row["n"] == 6 and (noise > 0.1) == row["fresh over pooled"].startswith("open")
-
-
-def test_no_answer_is_what_untouched_buffers_save() -> None:
-    untouched = pooled(3090.0, 0.05, touch="none")
-    touched = allocation_report.verdict(pd.concat([untouched, pooled(2.0, 0.05)]))
-    assert touched == allocation_report.verdict(pooled(2.0, 0.05)) and "2.0" in touched
-    (told,) = allocation_report.pooling_saves(untouched).to_dict("records")
-    assert str(told["fresh over pooled"]).split(" ")[0] not in allocation_report.verdict(untouched)
-
-
-def test_nothing_measured_is_open_and_drawn_as_such() -> None:
-    empty = pd.DataFrame({name: pd.Series(dtype=str(column.dtype)) for name, column in TRIALS.columns.items()})
-    assert set(outcomes(empty).values()) == {OPEN}
-    assert plots.cost_by_size(empty).axes
-    assert plots.access_cost(empty).axes
-
-
-def test_every_operation_is_seen_in_the_figure_of_access(data: Path) -> None:
-    tables, _ = store.read_tables("allocation", "standard")
-    axes = plots.access_cost(tables["trials"]).axes
-    assert len(axes) == tables["trials"]["operation"].nunique()
-    for axis in axes:
-        least, most = axis.get_xlim()
-        ends = [
-            np.asarray(line.get_xdata(), dtype=float) for line in axis.lines if line.get_marker() not in ("", "None")
-        ]
-        drawn = [x for places in ends for x in places if np.isfinite(x)]
-        assert drawn and least < min(drawn) and max(drawn) < most

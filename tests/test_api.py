@@ -19,7 +19,6 @@ from allocpool.campaign import campaign, hosts, single, store
 from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.errors import UserError
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.strategies import STRATEGIES
 from allocpool.packets.tables import comparison_table
 
 BY = ["configuration", "alive"]
@@ -85,12 +84,6 @@ def test_comparisons_are_those_of_the_judged_table_of_the_page(compared: api.Com
     assert len(ours) > 20
     assert ours == sorted(zip(page["ratio"], page["low"], page["high"], page["direction"], page["n"], strict=True))
     assert (compared["verdict"] == "no difference").sum() == page["equivalent"].sum()
-
-
-def test_a_comparison_is_shown_as_a_table(compared: api.Compared) -> None:
-    shown = compared.head(2)._repr_html_()
-    assert shown.count("<tr>") >= 2 and "table-scroll" in shown
-    assert compared[["verdict"]]._repr_html_()
 
 
 @pytest.mark.parametrize("study", STUDY_NAMES)
@@ -227,16 +220,6 @@ def test_a_command_is_what_the_trial_is_started_with(data: Path) -> None:
         assert [*told.process[1:-1], str(file.parent)] == record["command"][1:]
         again = single.parse_spec(told.again[2:])
         assert again.model_dump(mode="json") == record["spec"]
-
-
-def test_claims_are_those_of_the_first_page() -> None:
-    told = allocpool.claims("batch")
-    assert {"claim", "verdict", "source", "effect", "n"} <= set(told)
-    assert told["verdict"].isin(["reproduced", "refuted", "mixed", "open", "not tested"]).all() and len(told) > 5
-
-
-def test_the_theme_has_one_colour_for_each_strategy() -> None:
-    assert allocpool.theme() == {name: strategy.colour for name, strategy in STRATEGIES.items()}
 
 
 def test_the_lines_of_the_readme_run(compared: api.Compared, capsys: pytest.CaptureFixture[str]) -> None:

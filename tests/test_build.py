@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -16,19 +15,16 @@ import pytest
 
 from allocpool.compile import __main__ as compile_all
 from allocpool.compile import (
-    check_module,
     code_hash,
     java_classpath,
     java_modules,
-    module_release,
     native_library,
     settings_of_tests,
     sources,
 )
 from allocpool.errors import UserError
-from allocpool.packets.layouts import JAVA_LAYOUTS
-from allocpool.runtimes import Javac, find_javac
 from allocpool.runtimes import __main__ as fetch_all
+from allocpool.runtimes import find_javac
 
 ROOT = Path(__file__).resolve().parents[1]
 CMAKE = """cmake_minimum_required(VERSION 3.20)
@@ -78,16 +74,6 @@ def test_the_hash_follows_content_and_nothing_else(checkout: Path) -> None:
     assert code_hash("native", "packets-java") == before
     write_answer(checkout, 2)
     assert code_hash("native", "packets-java") != before
-
-
-def test_each_set_has_its_own_hash(checkout: Path) -> None:
-    native, java = code_hash("native"), code_hash("packets-java")
-    file = java_file(checkout)
-    file.write_text(file.read_text() + "// more\n")
-    assert code_hash("native") == native
-    assert code_hash("packets-java") != java
-    file.rename(file.with_name("Renamed.java"))
-    assert code_hash("packets-java") != java
 
 
 def test_a_new_module_leaves_the_others_as_they_are_and_a_new_setting_does_not(checkout: Path) -> None:
@@ -141,18 +127,6 @@ def test_compiler_flags_are_of_all_native_projects_and_each_has_sources_of_its_o
         changed = hashes()
         assert {other for other in changed if changed[other] != after[other]} == {name}
         after = changed
-
-
-@pytest.mark.parametrize(
-    "header", ["include/allocpool.h", "echo/include/allocpool_echo.h", "sharing/include/allocpool_sharing.h"]
-)
-def test_no_result_of_a_c_header_may_be_ignored(header: str) -> None:
-    text = (ROOT / "native" / header).read_text()
-    declared = re.sub(r"/\*.*?\*/", "", text.split("/* cffi:begin */")[1].split("/* cffi:end */")[0], flags=re.DOTALL)
-    functions = re.findall(r"^(\w[\w ]*\*?) ?\b(ap_\w+)\(", declared, flags=re.MULTILINE)
-    with_results = [name for result, name in functions if result.strip() != "void"]
-    assert len(functions) >= len(with_results) >= 2
-    assert re.findall(r"^AP_NODISCARD\((\w+)\);", text, flags=re.MULTILINE) == with_results
 
 
 def test_a_changed_source_gets_its_own_library_and_the_old_one_stays(checkout: Path) -> None:
@@ -258,23 +232,6 @@ def test_a_failed_java_build_is_one_line_that_names_the_error_and_the_log(checko
     with pytest.raises(UserError, match=r"packets could not be built: .*Checksum\.java.* \(log: .*\)") as failed:
         java_classpath("packets")
     assert "\n" not in str(failed.value)
-
-
-def test_where_a_build_fails_that_an_option_of_the_environment_spoilt_it_is_told(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("_JAVA_OPTIONS", "-XX:+Nonsense")
-    with pytest.raises(UserError, match=r"could not be built: .*; _JAVA_OPTIONS is set, which Maven obeys: unset it"):
-        java_classpath("packets")
-
-
-def test_a_layout_s_module_is_refused_by_a_compiler_that_is_too_old_for_it(tmp_path: Path) -> None:
-    for name, layout in JAVA_LAYOUTS.items():
-        release = module_release(layout.module)
-        assert release <= layout.oldest, f"{name} runs where its module does"
-        check_module(layout.module, Javac(release, tmp_path, str(release)))
-        with pytest.raises(UserError, match=f"module {layout.module} needs a JDK {release} or newer"):
-            check_module(layout.module, Javac(release - 1, tmp_path, str(release - 1)))
 
 
 def test_a_module_for_a_newer_java_is_refused_with_the_remedy(checkout: Path) -> None:

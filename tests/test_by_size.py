@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from allocpool.campaign import hosts, profiles
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.packets import by_size
-from allocpool.packets.specs import case_of, case_size, in_case_order
+from allocpool.packets.specs import case_of, case_size
 from allocpool.studies.batch import by_bytes, long_windows, today
 from allocpool.studies.batch.study import STUDY
 
@@ -97,21 +96,6 @@ def test_stored_campaigns_never_contradict_each_other() -> None:
     assert named and all(len(sides) == 1 for sides in named.values())
 
 
-def test_the_curve_shows_every_rung_of_both_strategies() -> None:
-    drawing = by_size.curve(campaign({"A": 2.0, "B": 0.5, "C": 1.0}), cache_mb=32)
-    (axis,) = drawing.axes
-    assert axis.get_xscale() == axis.get_yscale() == "log"
-    drawn = [np.asarray(line.get_xdata(), dtype=float) for line in axis.get_lines()]
-    curves = [x.tolist() for x in drawn if len(x) == len(ALIVE)]
-    assert len(curves) >= 2 and all(x == list(ALIVE.values()) for x in curves)
-    assert [32 * 1024] * 2 in [x.tolist() for x in drawn]
-
-
-def test_the_table_has_a_column_for_each_number_alive() -> None:
-    table = by_size.table(by_size.rungs(campaign({"A": 2.0, "B": 0.5})))
-    assert list(table) == ["configuration", "2,000 alive", "200,000 alive"]
-
-
 @pytest.mark.parametrize(("text", "case"), [("B", "B"), (200_000, "B"), ("2000", "A"), (50_000, "50000"), ("C", "C")])
 def test_a_case_is_a_published_name_or_messages_alive(text: Any, case: str) -> None:
     assert case_of(text) == case
@@ -123,16 +107,6 @@ def test_any_other_case_is_refused_in_one_line(wrong: Any) -> None:
     with pytest.raises(ValueError, match="choose one of A, A10k, B, C") as refused:
         case_of(wrong)
     assert "\n" not in str(refused.value)
-
-
-def test_cases_are_ordered_by_what_is_alive() -> None:
-    for order in itertools.permutations(["1000", "A", "50000", "B", "C"]):
-        assert in_case_order(order) == ["1000", "A", "50000", "B", "C"]
-
-
-def test_a_profile_names_the_studies_of_its_findings() -> None:
-    assert profiles.studies_of("quick") == ("instrument", "batch", "pauses", "realtime")
-    assert len(profiles.studies_of("standard")) == 10
 
 
 def test_the_answer_is_of_the_newest_java_and_of_cpp(monkeypatch: pytest.MonkeyPatch) -> None:

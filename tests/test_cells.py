@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import synthetic
+from great_tables import GT
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from allocpool import stats
 from allocpool.errors import UserError
 from allocpool.evidence import reference
-from allocpool.evidence.style import alt, smallest_text_px
-from allocpool.evidence.trials import spelled_out
+from allocpool.evidence.trials import configuration, records
 from allocpool.packets import cells, published, tables
 from allocpool.packets import plots as packets_plots
 from allocpool.packets.specs import Configuration
@@ -100,39 +100,6 @@ def test_what_the_article_did_not_vary_has_no_published_figure() -> None:
     assert found["published_configuration"].notna().tolist() == [True, False, True, *[False] * 6]
 
 
-def test_an_older_record_is_named_for_what_it_did_and_has_no_published_figure() -> None:
-    keys = ["cpp/flat", "cpp/allocating", "java/heap/g1/11", "java/flat/g1/25", "cpp/flat/jemalloc"]
-    then = [Configuration.parse(key).model_dump(include=set(_COLUMNS_THEN)) for key in keys]
-    older = pd.DataFrame(then).assign(configuration="of then", strategy="alloc", case="B", ns_per_packet=range(5))
-    older["steps"] = older["steps"].where(older["language"] == "java", None)
-    older["runtime"] = older["runtime"].astype("Int64")
-    older.loc[3, "steps"] = None
-    older[["lazy_heap", "explicit_gc", "pause_target", "control"]] = pd.NA
-    now = columns.in_todays_words({"trials": older})["trials"]
-    assert now["configuration"].tolist() == [
-        "C++ flat / inline / fresh", "C++ allocating / inline / fresh", "heap / G1 / 11 / lean view / fresh",
-        "flat / G1 / 25 / fresh", "C++ flat / jemalloc / inline / fresh",
-    ]  # fmt: skip
-    assert now["ns_per_packet"].tolist() == list(range(5))
-    assert now["steps"].fillna("").tolist() == ["inline", "inline", "", "contiguous,one_line,stride,prefetch", "inline"]
-    assert now["lean_view"].tolist() == [False, False, True, False, False]
-    assert not now["detached"].any() and now[["no_refinement", "large_young"]].isna().all(axis=None)
-    assert published.with_published(now)["published_ns"].isna().all()
-    assert columns.in_todays_words({"trials": now})["trials"] is now
-    assert columns.in_todays_words({"cpu": older[["case"]]})["cpu"].columns.tolist() == ["case"]
-
-
-def test_highlights_are_the_cheapest_cells(results: pd.DataFrame) -> None:
-    marks = tables.highlights(results)
-    for case, group in results[results["strategy"] != "dummy"].groupby("case"):
-        best = group.nsmallest(1, "ns").iloc[0]
-        mark = marks[(marks["case"] == case) & (marks["rank"] == "best overall")].iloc[0]
-        assert (mark["configuration"], mark["strategy"]) == (best["configuration"], best["strategy"])
-        java = marks[(marks["case"] == case) & marks["rank"].str.contains("Java")]["configuration"]
-        assert java.nunique() == 2
-        assert not java.str.startswith("C++").any()
-
-
 def test_a_best_cell_says_how_many_others_may_be_as_cheap() -> None:
     def centre(row: dict[str, object]) -> float:
         first = row["configuration"] == "C++ flat" and row["strategy"] == "pool"
@@ -183,38 +150,6 @@ def test_what_failed_is_no_comparison() -> None:
     assert few["text"].str.contains("at least 3 more trials each").all()
 
 
-def test_an_interval_that_says_nothing_is_not_told() -> None:
-    trials = synthetic.trials(blocks=2, noise=0.01, cases=("B",))
-    hit = (trials["configuration"] == "C++ flat") & (trials["strategy"] == "pool") & (trials["block"] == 0)
-    trials.loc[hit, "ns_per_packet"] *= 8
-    cell = one(cells.cells(trials), "C++ flat", "pool", "B")
-    assert (cell["method"], cell["low"], cell["high"]) == ("spread unknown", cell["ns"], cell["ns"])
-
-
-def test_summary_table_has_figures_intervals_published_figures_and_reasons(results: pd.DataFrame) -> None:
-    page = BeautifulSoup(summary_html(results), "html.parser")
-    rows = {row.th.get_text(): row for row in page.select("tbody tr") if row.th}
-    assert list(rows) == cells.configuration_order(results)
-    flat = rows["C++ flat"].find_all("td")
-    assert len(flat) == len(PAIRS)
-    # Columns run by case, then by strategy: dummy, alloc, mix, pool of case A come first.
-    assert tables.BEST_OVERALL in str(flat[3]["style"]).lower()
-
-
-def test_gaps_table_folds_and_adds_what_is_left_out(results: pd.DataFrame) -> None:
-    rows = tables.gaps_table(results, synthetic.plan()).set_index("configuration")
-    assert rows.loc["heap / Serial / 25", "reason"] == "profile quick leaves it out"
-    assert rows.loc["heap / Serial / 25", "cells"] == "all"
-    many = tables.gaps_table(results, synthetic.plan(("java/heap/serial/25", "java/heap/serial/21")))
-    assert many["configuration"].tolist()[-1] == "2 more configurations", "one sentence, not one row each"
-
-
-def test_an_idle_pool_is_drawn_with_what_its_buffers_take(trials: pd.DataFrame) -> None:
-    figure = packets_plots.memory_price(trials)
-    crosses = [line for axis in figure.axes for line in axis.lines if line.get_marker() == "x"]
-    assert {float(x) for line in crosses for x in np.asarray(line.get_xdata())} == {100_000 * 1024 / 2**20}
-
-
 def texts(figure: Figure) -> list[str]:
     figure.savefig(io.BytesIO(), format="png", dpi=40)
     return [text.get_text() for text in figure.findobj(Text)]
@@ -230,29 +165,6 @@ def drawn(name: str, results: pd.DataFrame, trials: pd.DataFrame) -> Figure:
         "memory": lambda: packets_plots.memory_price(trials.assign(peak_rss_mb=trials["ns_per_packet"])),
     }
     return figures[name]()
-
-
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("costs", "ns per packet (log scale)"),
-        ("published", "published, ns a message"),
-        ("cpu", "processors kept busy: CPU time over wall time"),
-        ("warm-up", "seconds"),
-        ("stability", "two trials of one configuration: dearer over cheaper"),
-        ("memory", "resident memory, MiB (log scale)"),
-    ],
-)
-def test_every_figure_names_its_units(results: pd.DataFrame, trials: pd.DataFrame, name: str, label: str) -> None:
-    figure = drawn(name, results, trials)
-    assert smallest_text_px(figure) >= 9, "on a telephone"
-    assert alt(figure)
-
-
-def test_costs_figure_draws_every_trial_and_names_gaps(results: pd.DataFrame, trials: pd.DataFrame) -> None:
-    figure = batch_plots.strategy_costs(results, trials)
-    strokes = sum(len(np.asarray(found.get_offsets())) for axis in figure.axes for found in axis.collections)
-    assert strokes == len(cells.with_cost(trials))
 
 
 @pytest.mark.parametrize(

@@ -27,25 +27,16 @@ from allocpool.evidence.claims import (
     published_says,
 )
 from allocpool.evidence.tables import NOT_TESTED
-from allocpool.packets import cells
-from allocpool.packets.columns import in_todays_words
 from allocpool.packets.comparisons import (
-    ALLOCATE,
     AS_CMS,
     AS_PARALLEL,
-    DEPENDS,
-    NO_MATTER,
     NOW,
-    POOL,
     PUBLISHED,
     SET_UPS,
     THEN,
-    UNDECIDED,
     Batch,
-    headline,
 )
 from allocpool.packets.specs import Configuration
-from allocpool.studies.batch import story
 from allocpool.studies.batch.claims import BATCH_CLAIMS, case_a_evidence, evaluate, implied_case_a_size
 from allocpool.studies.native.claims import NATIVE_CLAIMS
 from allocpool.studies.pauses.claims import PAUSES_CLAIMS
@@ -230,14 +221,6 @@ def test_then_and_now_are_judged_apart() -> None:
     assert (found["others-collapse-c", THEN].outcome, len(outcomes)) == (REPRODUCED, 2)
 
 
-def test_the_generational_zgc_is_not_the_published_one() -> None:
-    found = verdicts(true_to_article, "zgc-best-c", configurations=java(NOW))
-    assert found["zgc-best-c", THEN].missing == tuple(
-        Missing(name, "not part of this campaign") for name in ("CMS", "G1", "ZGC")
-    )
-    assert "generational ZGC" in found["zgc-best-c", NOW].evidence["smaller"].iloc[0]
-
-
 def test_each_reading_of_what_the_article_calls_cms_is_judged_apart() -> None:
     def parallel_is_another(row: dict[str, object]) -> float:
         return upside_down(row) if row["collector"] == "parallel" else true_to_article(row)
@@ -258,11 +241,6 @@ def test_a_configuration_that_departs_from_the_published_one_takes_no_part() -> 
 def test_fewer_than_five_blocks_decide_nothing(blocks: int) -> None:
     found = verdicts(true_to_article, blocks=blocks, configurations=(*java(THEN, "epsilon"), *CPP))
     assert {found[claim.id, name].outcome for claim in ORDERINGS for name in claim.set_ups} == {OPEN}
-
-
-def test_noise_hides_a_difference() -> None:
-    trials = synthetic.trials(blocks=5, noise=1.0, seed=3, centre=lambda _row: 100.0, configurations=ALL)
-    assert {verdict.outcome for verdict in evaluate(trials, ORDERINGS)} == {OPEN}
 
 
 def test_the_best_is_judged_against_every_rival() -> None:
@@ -319,12 +297,6 @@ def test_a_failed_cell_leaves_a_claim_open() -> None:
     assert found.missing == (Missing("heap / G1 / 11 alloc C", "out of memory: Java heap space"),)
 
 
-def test_a_claim_about_configurations_that_did_not_run_has_nothing_to_compare() -> None:
-    trials = synthetic.trials(configurations=tuple(s for s in ALL if s[0] == "java"), centre=true_to_article)
-    (found,) = evaluate(trials, [BY_ID["cpp-pool"]])
-    assert (found.outcome, len(found.evidence)) == (OPEN, 0)
-
-
 def test_the_published_cms_rows_are_told_apart_by_their_shape() -> None:
     def swapped(row: dict[str, object]) -> float:
         other = {"cms": "parallel", "parallel": "cms"}
@@ -351,16 +323,6 @@ def test_each_release_has_its_own_distance() -> None:
     found = [evaluate(trials, [BY_ID["cms-is-cms"]])[0] for trials in (one, both)]
     assert [verdict.outcome for verdict in found] == [REFUTED, REFUTED]
     assert found[1].evidence["larger"].to_list() == ["distance of Parallel 11"]
-
-
-def test_equal_shapes_do_not_decide_which_collector_it_was() -> None:
-    trials = synthetic.trials(centre=true_to_article, noise=0.05, blocks=5)
-    assert evaluate(trials, [BY_ID["cms-is-cms"]])[0].outcome == OPEN
-
-
-def test_the_shape_needs_both_collectors() -> None:
-    found = evaluate(synthetic.trials(configurations=(HEAP_CMS,)), [BY_ID["cms-is-cms"]])[0]
-    assert (found.outcome, "not both measured" in found.sentence) == (OPEN, True)
 
 
 def test_published_object_counts_imply_the_size_of_case_a() -> None:
@@ -392,59 +354,6 @@ def test_the_size_of_case_a_goes_either_way(size: float, outcome: str) -> None:
     assert judged_case_a(gc_with_case_a(size)).outcome == outcome
 
 
-def test_counts_that_disagree_leave_the_size_of_case_a_open() -> None:
-    gc = gc_with_case_a(10_000)
-    gc.loc[0, "live_objects_millions"] = 0.045
-    assert judged_case_a(gc).outcome == OPEN
-
-
-def test_both_sizes_of_case_a_stand_side_by_side() -> None:
-    def centre(row: dict[str, object]) -> float:
-        return 150.0 if row["case"] == "A10k" else 100.0
-
-    trials = synthetic.trials(cases=("A", "A10k"), centre=centre, noise=0.001, configurations=(HEAP_CMS,))
-    rows = story.case_a_table(trials)
-    assert set(rows["strategy"]) == set(synthetic.STRATEGIES)
-    assert {row[:3] for row in rows["A10k over A"]} == {"1.5"}
-    assert rows.set_index("strategy").loc["pool", "published, ns"] == "346"
-
-
-def test_a_setting_is_set_beside_the_same_cell_as_set() -> None:
-    lazy = Configuration.parse("java/heap/parallel/11/lazy_heap")
-    rows = (HEAP_CMS, (*HEAP_CMS[:5], lazy.label))
-    trials = synthetic.trials(
-        blocks=5, cases=("B",), noise=0.001, configurations=rows,
-        centre=lambda row: 200.0 if row["configuration"] == lazy.label else 100.0,
-    )  # fmt: skip
-    trials["huge_pages_mb"] = 0.0
-    trials["lazy_heap"] = (trials["configuration"] == lazy.label).astype("boolean")
-    (row,) = story.settings_table(trials[trials["strategy"] == "pool"]).to_dict("records")
-    assert (row["configuration"], row["setting"]) == (HEAP_CMS[5], "lazy_heap")
-
-
-def test_verdicts_are_told_with_their_set_up_what_was_published_and_what_is_missing(article: Verdicts) -> None:
-    found = list(article.values())
-    rows = claims.verdict_table(found)
-    assert len(rows) == len(found)
-    assert list(rows) == ["claim", "set-up", "verdict", "found", "published figures", "missing"][: rows.shape[1]]
-    evidence = tables.evidence_table(found)
-    assert set(evidence["claim"]) == {claim.text for claim in BATCH_CLAIMS}
-    against = tables.evidence_table(found, OTHER_WAY)
-    assert 0 < len(against) < len(evidence) and against["found"].str.endswith(OTHER_WAY).all()
-
-
-def test_a_tally_names_only_the_outcomes_that_there_are() -> None:
-    def told(claim: str, outcome: str) -> Verdict:
-        return Verdict(replace(BATCH_CLAIMS[0], id=claim), outcome, "", pd.DataFrame(), ())
-
-    verdicts = [told("one", REPRODUCED), told("two", REPRODUCED), told("three", OPEN)]
-    assert claims.tally(verdicts[2:]) == "Of 1 published claim, none is decided."
-
-
-def test_what_is_missing_is_told_in_short() -> None:
-    assert claims.told_missing([]) == ""
-
-
 def test_findings_have_every_claim_of_every_study_before_anything_is_measured() -> None:
     measured = findings.Measured("nonesuch")
     judged = findings.judged(measured)
@@ -455,31 +364,6 @@ def test_findings_have_every_claim_of_every_study_before_anything_is_measured() 
     assert findings.headlines(measured) == []
     with pytest.raises(UserError, match="allocpool findings --profile nonesuch"):
         findings.provenance(measured)
-
-
-@pytest.mark.parametrize(
-    ("dearer", "cheaper", "same", "left", "words"),
-    [
-        (9, 0, 0, 0, POOL),
-        (0, 9, 0, 0, ALLOCATE),
-        (8, 1, 0, 0, "Pool, with exceptions"),
-        (1, 8, 0, 0, "Allocate, with exceptions"),
-        (5, 4, 0, 0, DEPENDS),
-        (2, 0, 7, 0, "No difference that matters, with exceptions"),
-        (0, 0, 9, 0, NO_MATTER),
-        (3, 0, 0, 6, "Pool, as far as it is decided"),
-        (0, 0, 0, 9, UNDECIDED),
-        (0, 0, 0, 0, UNDECIDED),
-    ],
-)
-def test_headline_says_no_more_than_was_shown(dearer: int, cheaper: int, same: int, left: int, words: str) -> None:
-    directions = [1] * dearer + [-1] * cheaper + [0] * (same + left)
-    equivalent = [False] * (dearer + cheaper) + [True] * same + [False] * left
-    assert headline(pd.DataFrame({"direction": directions, "equivalent": equivalent})) == words
-
-
-def test_certainty_says_how_far_trials_of_one_thing_lie_apart() -> None:
-    assert "Nothing is decided below 5 trials a side, and 96 cells have fewer" in cells.certainty(synthetic.trials())
 
 
 def searches(ns: list[float | None], width: float = 1.02) -> pd.DataFrame:

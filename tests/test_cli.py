@@ -24,13 +24,6 @@ def allocpool(*words: str) -> Result:
     return CliRunner().invoke(main, list(words))
 
 
-def test_bare_help_names_every_command_and_where_to_start() -> None:
-    told = allocpool("--help").output
-    commands = "doctor trial run status plan site findings gclog bench export import advise compare"
-    for command in commands.split():
-        assert re.search(rf"^  {command} ", told, re.MULTILINE), command
-
-
 def test_the_list_of_commands_imports_none_of_them() -> None:
     program = "import sys; from allocpool.cli import main; main(['--help'], standalone_mode=False); "
     program += "sys.exit('pandas' in sys.modules or 'pydantic' in sys.modules)"
@@ -58,15 +51,6 @@ def test_the_command_line_of_a_trial_is_shown_and_no_trial_started(data: Path) -
     assert {"-XX:+UseG1GC", "-cp"} <= set(java)
     assert "allocpool.trial.child" in told.output
     assert not (data / "raw").exists()
-
-
-def test_all_options_of_advice_are_listed_when_asked() -> None:
-    assert "--touch-filled" not in allocpool("advise", "--help").output
-    assert "--touch-filled" in allocpool("advise", "--help-all").output
-
-
-def test_the_plan_of_a_profile_without_cells_ends_well() -> None:
-    assert allocpool("plan", "realtime", "--set", "sweeps.cases=[]").exit_code == 0
 
 
 @pytest.mark.parametrize("mode", registry.modes())
@@ -127,12 +111,6 @@ def test_a_benchmark_of_what_is_not_there_is_refused_in_one_line(data: Path, wor
     assert told.output.startswith("allocpool: ")
 
 
-def documented_trials() -> list[str]:
-    """Every `allocpool trial` command line in the documentation."""
-    joined = re.sub(r"\\\s*\n\s*", " ", (home.home() / "docs" / "campaigns.md").read_text(encoding="utf-8"))
-    return [line.split("allocpool trial", 1)[1].split("#")[0] for line in joined.splitlines() if "trial mode=" in line]
-
-
 @pytest.mark.parametrize("mode", registry.modes())
 def test_the_help_of_a_mode_names_each_of_its_keys_with_its_choices(mode: str) -> None:
     shown = allocpool("trial", f"mode={mode}", "--help").output
@@ -161,20 +139,6 @@ def test_plans_and_states_tell_questions_and_how_they_ended(data: Path) -> None:
     assert f"0 decided, 0 equivalent, {len(primary)} inconclusive (secondary: 0, 0, 0)" in shown
 
 
-def test_the_plan_of_all_studies_is_summed_up_before_its_cells() -> None:
-    lines = allocpool("plan", "all", "--profile", "smoke").output.splitlines()
-    studies = int(lines[0].split()[0])
-    assert lines[0].startswith(f"{studies} studies, ") and " trials planned, about " in lines[0]
-    assert [line.split(":")[0] for line in lines[1 : studies + 1]] == [
-        f"study {place} of {studies}" for place in range(1, studies + 1)
-    ]
-
-
-def test_the_state_of_all_profiles_tells_only_what_was_started(data: Path) -> None:
-    assert allocpool("status").output.startswith("nothing was started yet")
-    assert json.loads(allocpool("status", "--json").output) == {}
-
-
 def test_plans_and_states_of_campaigns_start_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     allocpool("plan", "batch", "--profile", "smoke")  # what the machine says of itself is asked for once and remembered
 
@@ -186,11 +150,6 @@ def test_plans_and_states_of_campaigns_start_nothing(data: Path, monkeypatch: py
     for words in (["plan", "batch"], ["plan", "stream"], ["plan", "buffered_io"], ["status"]):
         shown = allocpool(*words, "--profile", "smoke")
         assert shown.exit_code == 0, shown.output
-
-
-@pytest.mark.parametrize("words", documented_trials())
-def test_every_documented_trial_is_valid(words: str) -> None:
-    single.parse_spec([word for word in words.split() if word != "--json"])
 
 
 def test_a_trial_prints_its_figures_and_one_json_object_when_asked(data: Path) -> None:
@@ -336,3 +295,10 @@ def test_papermill_names_the_line_of_a_file_that_is_no_yaml(tmp_path: Path, monk
         papermill_io.read(str(file), [".yaml"])
     file.write_text("profile: quick\n", encoding="utf-8")
     assert papermill_io.read(str(file), [".yaml"]) == "profile: quick\n"
+
+
+def test_every_documented_trial_is_valid() -> None:
+    joined = re.sub(r"\\\s*\n\s*", " ", (home.home() / "docs" / "campaigns.md").read_text(encoding="utf-8"))
+    lines = [line.split("allocpool trial", 1)[1].split("#")[0] for line in joined.splitlines() if "trial mode=" in line]
+    parsed = [single.parse_spec([word for word in line.split() if word != "--json"]) for line in lines]
+    assert parsed

@@ -14,8 +14,7 @@ from allocpool.campaign.tidy import frame
 from allocpool.evidence import claims
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED
 from allocpool.studies.buffered_io import claims as echo_claims
-from allocpool.studies.buffered_io import connections, plots
-from allocpool.studies.buffered_io import story as echo_report
+from allocpool.studies.buffered_io import connections
 from allocpool.studies.buffered_io.child import footprint
 from allocpool.studies.buffered_io.specs import EchoSpec, Variant
 from allocpool.studies.buffered_io.tables import PARTS_TABLE, TRIALS
@@ -143,21 +142,6 @@ def test_one_block_gives_no_interval_and_one_number_of_connections_no_line() -> 
     assert connections.line(points({500: 60}, {500: 70})) is None
 
 
-def test_a_negative_slope_is_shown_and_judged() -> None:
-    shrinking = {
-        f"java/{way}/platform/25": (each, 20.0) for way, each in (("buffered_reader:8192", 9e4), ("stream", -2e4))
-    }
-    trials = trials_of({**shrinking, "cpp/threads": (1e4, 20.0)}, noise=0.05)
-    table = connections.slopes_table(trials).set_index("variant")["bytes per connection"]
-    assert sum(text.startswith("-") for text in table) == 1
-    verdict = next(
-        v
-        for v in echo_claims.evaluate(trials)
-        if v.claim.id == "default-buffers-cost-memory" and v.set_up == echo_claims.NOW
-    )
-    assert verdict.outcome == MIXED and verdict.evidence["p"].iloc[0] < 0.01
-
-
 @pytest.mark.parametrize(
     ("stack", "noise", "adds_up"),
     [(60_000.0, 0.001, "yes"), (65_000.0, 0.001, "yes"), (30_000.0, 0.001, "no"), (40_000.0, 0.9, "cannot be told")],
@@ -175,11 +159,6 @@ def test_the_published_table_beside_itself_predicts_itself() -> None:
     ours = table["ours at 30,000, MiB"].str.replace(",", "").astype(float) - 80
     published = table["published MB"].str.replace(",", "").astype(float) * 1e6 / MB
     assert ours.to_numpy() == pytest.approx(published.to_numpy(), rel=0.02)
-
-
-def test_what_was_not_measured_is_empty_in_the_published_table() -> None:
-    table = connections.published_table(trials_of({"java/stream/platform/25": (70_000, 20)}))
-    assert table["ours at 30,000, MiB"].notna().sum() == 1
 
 
 def outcomes(trials: pd.DataFrame, set_up: str = echo_claims.NOW) -> dict[str, str]:
@@ -248,69 +227,6 @@ def test_claims_on_threads_chars_and_evictions_can_go_the_other_way() -> None:
     assert found["bytes-less-than-half"] == REFUTED
 
 
-def test_one_block_shows_nothing() -> None:
-    trials = published_trials()
-    assert set(outcomes(trials[trials["block"] == 0]).values()) == {OPEN}
-
-
-def test_two_byte_chars_are_set_beside_what_chars_really_cost() -> None:
-    trials = published_trials()
-    chars = trials["io"] == "buffered_reader"
-    parts = pd.concat(
-        [parts_of(trials[chars], {"codec": 16_000.0, "char_buffer": 2048.0}), parts_of(trials[~chars], {"codec": 0.0})]
-    )
-    table = connections.chars_and_bytes(trials, parts).set_index("part")
-    assert table.loc["codec", "apart"] == pytest.approx(16_000, rel=1e-3)
-
-
-def test_the_baselines_of_the_source_stand_beside_ours() -> None:
-    table = connections.baselines_table(published_trials())
-    assert table["published MB"].to_list() == ["300", "642"]
-    ours = (table["ours, MiB"].astype(float) - 80) * MB / 1e6
-    assert ours.to_list() == pytest.approx([300, 642], rel=0.02)
-
-
-def test_what_is_published_stands_beside_the_same_way_of_ours() -> None:
-    trials = published_trials()
-    costs = connections.costs(trials)
-    ours = costs[costs["served_by"] == "platform threads, Java 25"].set_index("way")["kib"]
-    theirs = costs[costs["served_by"] == connections.PUBLISHED].set_index("way")
-    assert list(ours.index) == ["BufferedReader 512", "BufferedReader 8192", "BufferedStream 512",
-                                "BufferedStream 8192", "plain stream"]  # fmt: skip
-    assert theirs["kib"].loc[ours.index].to_list() == pytest.approx(ours.to_list(), rel=0.02)
-    assert (theirs["high"] / theirs["kib"]).to_list() == pytest.approx([30_000 / 22_500] * len(theirs))
-    assert connections.costs(trials[trials["connections"] == 1000]).empty
-
-
-def test_newest_releases_and_common_buffers_stand_for_all() -> None:
-    keys = ("buffered_reader:8192/platform/25", "buffered_reader:8192/platform/11", "buffered_reader:256/platform/25",
-            "stream/platform/11", "stream/virtual/25", "nio_pooled/25")  # fmt: skip
-    small = trials_of({**{f"java/{key}": (50_000, 40) for key in keys}, "cpp/epoll": (600, 40)})
-    large = trials_of({"java/buffered_reader:2048/platform/25": (60_000, 40)}, message_bytes=2048)
-    shown = connections.representative(pd.concat([small, large]))
-    assert connections.variants(shown) == [
-        "BufferedReader 8192 / platform / 25", "plain stream / platform / 11", "plain stream / virtual / 25",
-        "NIO, pooled / 25", "C++ epoll",
-    ]  # fmt: skip
-
-
-def test_lean_servers_that_go_further_are_not_compared_alone() -> None:
-    keys = ("java/buffered_reader:8192/platform/25", "java/stream/platform/25", "java/nio_pooled/25")
-    trials = trials_of({key: (50_000 / (1 + place), 40) for place, key in enumerate(keys)})
-    lean = trials[(trials["io"] == "nio_pooled") & (trials["connections"] == 4000)]
-    trials = pd.concat([trials, lean.assign(connections=16_000, trial_id=lean["trial_id"] + "+")])
-    assert set(connections.fullest(trials)["connections"]) == {4000}
-    drawn = plots.neighbour(trials)
-    assert len(drawn.axes[0].collections[0].get_offsets()) == len(keys)  # type: ignore[arg-type]
-
-
-def test_a_trial_that_another_stands_in_for_is_not_missing() -> None:
-    trials = trials_of({"java/stream/platform/25": (50_000, 40)})
-    trials.loc[trials.index[:2], ["status", "reason"]] = [["disturbed", "pace"], ["crashed", "signal 9"]]
-    plan = pd.DataFrame({"variant": ["plain stream / platform / 25"], "planned": [True], "left_out_because": [None]})
-    assert echo_report.gaps_table(trials, plan)["reason"].to_list() == ["signal 9"]
-
-
 def test_figures_the_other_way_round_refute_and_missing_ones_leave_open() -> None:
     costs = {
         "java/buffered_reader:8192/platform/25": (50_000.0, 20.0),
@@ -344,21 +260,6 @@ Total         10009       47352000
         "byte_buffer": 0, "other": 1000,
     }  # fmt: skip
     assert footprint.heap_by_kind(told, "byte_buffer")["byte_buffer"] == 10_000_000
-
-
-def test_the_figures_and_sentences_of_the_page_are_made_of_any_campaign() -> None:
-    for trials in (published_trials(), frame([], TRIALS)):
-        parts = parts_of(trials, {"stack": 30_000.0, "char_buffer": 33_000.0})
-        plots.cost_of_a_connection(trials)
-        plots.memory_against_connections(trials)
-        plots.connection_parts(trials, parts)
-        plots.cpu_against_buffer(trials)
-        plots.echo_latency(trials)
-        plots.neighbour(trials)
-        connections.chars_and_bytes(trials, parts)
-        connections.baselines_table(trials)
-        assert echo_report.verdict(trials)
-        assert len(echo_report.cpu_table(trials)) == trials["variant"].nunique()
 
 
 @pytest.mark.parametrize("profile", profiles.names())

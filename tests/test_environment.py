@@ -122,10 +122,3 @@ class TestMake:
         done = self.make("prerequisites", f"PYTHON={tmp_path}/python3")
         assert done.returncode != 0
         assert "missing: Python 3.11 or newer" in done.stderr
-
-
-def test_continuous_integration_calls_the_tests_of_the_readme() -> None:
-    script = ROOT / ".ci" / "run"
-    assert script.stat().st_mode & 0o111
-    assert script.read_text().rstrip().endswith("exec make test")
-    subprocess.run(["bash", "-n", script], check=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -12,13 +11,11 @@ import pytest
 import synthetic
 
 from allocpool import findings
-from allocpool.advise import advise_command
 from allocpool.campaign.store import effect_of
 from allocpool.decisions import EFFECT
 from allocpool.errors import UserError, unknown_choice
 from allocpool.evidence import tables
 from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, evaluate
-from allocpool.studies.your_workload.workload import SETTINGS, understood
 
 Configurations = tuple[tuple[object, ...], ...]
 CONFIGURATIONS: Configurations = (
@@ -46,18 +43,6 @@ def measured(
 
     monkeypatch.setattr(findings.Measured, "_table", table)
     return findings.Measured("made-up")
-
-
-def test_the_way_to_the_readers_own_workload_is_a_command_that_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = findings.your_own(measured(2.0, monkeypatch))
-    command = re.search(r"`allocpool advise (.*?)`", told)
-    assert command
-    assert "09_your_workload.ipynb" in told
-    given = advise_command.make_context("advise", shlex.split(command.group(1))).params
-    own = {key: value for key, value in given.items() if key in SETTINGS and value not in (None, ())}
-    workload = understood(own)
-    assert (workload.collector, workload.runtime, workload.layout) == ("g1", 25, "heap")
-    assert workload.in_flight > 0
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,7 @@ def test_an_examination_that_ends_between_two_looks_at_it_counts() -> None:
     assert [host.machine for host in of.hosts.values()] == ["a machine"]
 
 
+@pytest.mark.long
 def test_a_worker_lost_in_mid_trial_costs_that_trial_only(data: Path, tmp_path: Path) -> None:
     own = [tmp_path / name for name in ("one", "two")]
     settings = [{"ALLOCPOOL_DATA": str(path), "ALLOCPOOL_LOCK": str(path) + ".lock"} for path in own]
@@ -304,6 +305,7 @@ def hosts() -> Iterator[list[list[str]]]:
     network.communicate("")
 
 
+@pytest.mark.long
 def test_a_scheduler_that_is_lost_loses_nothing_finished(data: Path, tmp_path: Path, hosts: list[list[str]]) -> None:
     own = [tmp_path / name for name in ("one", "two")]
     programs: list[subprocess.Popen[bytes]] = []

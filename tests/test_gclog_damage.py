@@ -48,7 +48,7 @@ def pause_lines(lines: list[bytes]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
 def test_inserted_lines_cost_no_pause(name: str, seed: int, tmp_path: Path) -> None:
     dice = random.Random(f"{name} {seed}")
     whole = read_gc_log(LOGS / f"{name}.log.gz")
@@ -79,7 +79,7 @@ def test_inserted_lines_cost_no_pause(name: str, seed: int, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
 def test_damage_in_mid_line_costs_only_the_lines_it_hit(name: str, seed: int, tmp_path: Path) -> None:
     dice = random.Random(f"{seed} {name}")
     lines = gzip.decompress((LOGS / f"{name}.log.gz").read_bytes()).splitlines(keepends=True)
@@ -164,7 +164,7 @@ def read_or_refuse(folder: Path, seed: int) -> bool:
     return all(summary_of(log).pauses == len(log.outermost) for log in runs)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(10, 100))])
 def test_any_bytes_are_read_or_refused(seed: int, tmp_path: Path) -> None:
     read_or_refuse(tmp_path, seed)
 

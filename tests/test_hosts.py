@@ -20,7 +20,6 @@ import pytest
 from click.testing import CliRunner, Result
 from scipy import stats as scipy_stats
 
-from allocpool import home
 from allocpool.campaign import archive, campaign, hosts
 from allocpool.campaign.store import read_tables
 from allocpool.cli import main
@@ -214,22 +213,6 @@ def test_hosts_that_asked_for_different_effects_are_judged_by_the_smallest() -> 
     for effects in ([1.25] * 4, [1.25, 1.25, 1.25, 1.1], [1.1, 1.25, 1.25, 1.25]):
         verdicts.append(hosts.combined(questions.assign(effect=effects))["verdict"].item())
     assert verdicts == [EQUIVALENT, OPEN, OPEN]
-
-
-def test_shipped_campaigns_of_other_hosts_stand_beside_this_ones(data: Path) -> None:
-    told = list(hosts.of_hosts("batch", "standard"))
-    assert len({one.host_id for one in told}) == len(told) == 4
-    assert all(home.shipped_dir() in one.folder.parents for one in told)
-
-
-def test_that_studies_shown_are_of_two_machines_is_said(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shipped = store / "shipped"
-    folder = shipped / PROFILE / "native"
-    folder.mkdir(parents=True)
-    about = {"host_id": "0123456789ab", "host": {"cpu_model": "Another processor"}}
-    (folder / "provenance.json").write_text(json.dumps(about), encoding="utf-8")
-    assert hosts.mixed(PROFILE) == ""
-    monkeypatch.setattr("allocpool.home.shipped_dir", lambda: shipped)
 
 
 def repacked(whole: Path, to: Path, change: Callable[[dict[str, bytes]], None], manifest: bool = False) -> Path:

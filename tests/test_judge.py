@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from scipy import stats as scipy_stats
 
 from allocpool import decisions
 from allocpool.campaign import store
-from allocpool.campaign.registry import every_study, room
 from allocpool.decisions import compare
 from allocpool.evidence import tables
 from allocpool.evidence.claims import (
@@ -162,13 +160,6 @@ def test_an_ordering_is_shown_by_its_direction_or_says_why_not() -> None:
     assert rows.rows["p"].isna().to_list() == [False] * 5 + [True]
     assert rows.missing == (Missing("CMS", "not part of this campaign"), Missing("none over once", "it crashed"))
     assert len(rows.measured) == 5 and len(rows.against) == 1
-
-
-def test_a_row_names_what_an_average_hides() -> None:
-    two_speeds = [100.0, 400.0, 101.0, 402.0, 99.0]
-    found = of_orderings([Ordering("one", "other", compare(two_speeds, costs(50)))])
-    assert found.rows["remark"].to_list() == ["the former: two speeds, 100.0 in 3 and 401 in 2 trials; trimmed 3.16"]
-    (_row,) = tables.evidence_table([judge(claim(), found)])["found"]
 
 
 @pytest.mark.parametrize(
@@ -320,9 +311,3 @@ def test_every_study_is_judged_by_it_and_told_in_the_same_tables(study: str) -> 
     for verdict in (*unmeasured, *nothing):
         assert verdict.outcome != REPRODUCED
         assert verdict.missing and all(item.what and item.why for item in verdict.missing), verdict.claim.id
-
-
-@pytest.mark.parametrize("study", [study.name for study in every_study()])
-def test_every_study_has_something_to_take_home_before_anything_is_measured(study: str, data: Path) -> None:
-    told = room(study, "story").take_home("smoke")
-    assert isinstance(told, str) and told.endswith(".")

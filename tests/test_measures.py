@@ -12,19 +12,15 @@ import pytest
 from scipy.stats import binom
 
 from allocpool import gclog
-from allocpool.campaign.tidy import without_rows
-from allocpool.evidence import reference
 from allocpool.evidence.ablation import NOT_THE_CAUSE, PART, TURNS
-from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, REFUTED, REPRODUCED, Claim, Verdict, judge
-from allocpool.packets import by_size
+from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, REFUTED, REPRODUCED, Verdict, judge
 from allocpool.packets.comparisons import NOW, SET_UPS, THEN
-from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import Configuration
-from allocpool.studies.pauses import claims, explanations, gc_table, overhead, scaling, story
+from allocpool.studies.pauses import claims, explanations, overhead, scaling
 from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
 from allocpool.studies.pauses.live_set import fit_live_set
 from allocpool.studies.pauses.specs import live_set_sizes
-from allocpool.studies.pauses.tables import SCHEMAS, left_mb
+from allocpool.studies.pauses.tables import left_mb
 from allocpool.trial.stops import read_stops
 
 MS = 1_000_000
@@ -57,11 +53,6 @@ def test_what_overlaps_counts_once_and_for_the_first_cause() -> None:
     assert shares["time to safepoint"] == 0
     assert shares["allocation stall"] == pytest.approx(0.20)
     assert shares[UNKNOWN] == pytest.approx(0.25)
-
-
-def test_a_burst_without_any_event_is_unknown() -> None:
-    found = attribute(500 * MS, 500 * MS, 10 * MS, {"source slip": intervals((0, 480))})
-    assert (found.cause, found.shares[UNKNOWN]) == (UNKNOWN, 1)
 
 
 def test_shares_are_those_of_a_search_by_hand_and_sum_to_one() -> None:
@@ -151,12 +142,6 @@ def test_what_does_not_lie_on_a_line_says_so() -> None:
     root, line = (fit_live_set(objects, cost * noise) for cost in (3e4 * objects**0.5, 3e5 + 60 * objects))
     assert root is not None
     assert line is not None
-
-
-def test_few_trials_decide_nothing_about_a_slope() -> None:
-    fit = fit_live_set([1e5, 1e6, 3e6, 1e7], [1e7, 1e8, 3e8, 1e9])
-    assert fit is not None
-    assert fit.p_above(1) == fit.p_below(1_000) == fit.growth(1e7, 3e6).p_above(2) == 1
 
 
 @pytest.mark.parametrize(
@@ -288,14 +273,6 @@ def test_no_overhead_is_below_one_and_another_runtime_is_another_program() -> No
     assert overhead.saved_by_pooling(found).empty
 
 
-def test_a_collector_alone_saves_nothing_that_can_be_told() -> None:
-    rows = [
-        {"collector": "a", "strategy": name, "ns_per_packet": 50.0, "gc_pause_total_ms": 5.0}
-        for name in ("alloc", "pool")
-    ]
-    assert overhead.saved_by_pooling(overhead.lower_bound_overhead(*batch(rows))).empty
-
-
 def golden(tmp_path: Path, name: str) -> Path:
     log = tmp_path / "gc.log"
     log.write_bytes(gzip.decompress((GOLDEN / f"{name}.log.gz").read_bytes()))
@@ -339,20 +316,6 @@ def collections(trials: pd.DataFrame, **columns: Any) -> pd.DataFrame:
         "unread_lines": 0, "violations": 0, "left_mb": 4.0,
     }  # fmt: skip
     return pd.DataFrame([{"trial_id": trial, **defaults, **columns} for trial in trials["trial_id"]])
-
-
-def test_the_published_table_is_computed_as_published_and_stands_beside() -> None:
-    trials, _ = batch([
-        {"collector": "parallel", "strategy": "pool", "ns_per_packet": 50.0, "gc_pause_total_ms": 1.0, "block": block,
-         "live_objects": 2_000_000 if block == 0 else pd.NA}
-        for block in (0, 1)
-    ])  # fmt: skip
-    (row,) = gc_table.gc_table(trials, collections(trials)).to_dict("records")
-    assert (row["n"], row["max_pause_ms"], row["mean_pause_ms"]) == (2, 50, 20)
-    assert (row["gc_per_second"], row["gc_fraction_percent"]) == (2, 5)
-    assert row["gc_ns_per_object"] == pytest.approx(10), "blocks without a count have the same objects alive"
-    published = reference.load("allocate_or_pool_gc").query("collector == 'CMS' and case == 'C' and strategy == 'pool'")
-    assert row["published_max_pause_ms"] == published["max_pause_ms"].item()
 
 
 @pytest.mark.parametrize("strategy", ["alloc", "pool"])
@@ -525,16 +488,6 @@ def test_full_collections_explain_a_share_of_time_as_far_as_they_take_it(young_m
     }
 
 
-def test_nothing_measured_leaves_nothing_to_explain() -> None:
-    empty = {name: without_rows(schema) for name, schema in SCHEMAS.items()}
-    verdicts = claims.evaluate(empty["trials"], empty["collections"], NO_POINTS, NO_POINTS)
-    assert explanations.of_claims(empty["trials"], empty["collections"], empty["pauses"], verdicts) == []
-
-
-def test_every_explanation_of_pauses_is_of_a_claim() -> None:
-    assert {*explanations.EXPLANATIONS, explanations.OVERLOAD} <= {claim.id for claim in claims.PAUSES_CLAIMS}
-
-
 @pytest.mark.parametrize(
     ("percent", "shown"),
     [(60.0, ["as published", "the other way round"]), (30.0, ["the other way round", "as published"]),
@@ -547,59 +500,3 @@ def test_allocating_overloads_the_collector(percent: float, shown: list[str]) ->
     assert by_configuration[["heap / Parallel / 25", "heap / G1 / 25"]].tolist() == shown
     assert found.outcome == (MIXED if "as published" in shown else REFUTED)
     assert judged("alloc-overload", trials=trials[trials["block"] < 4], table=table).outcome == OPEN
-
-
-@pytest.mark.parametrize(
-    ("left_mb", "blocks", "outcome"), [(4.2, 5, REPRODUCED), (0.3, 5, REFUTED), (-1.0, 5, REFUTED), (4.2, 4, OPEN)]
-)
-def test_what_young_collections_leave_is_told_at_scale_one(left_mb: float, blocks: int, outcome: str) -> None:
-    trials, _ = batch([
-        {"collector": "parallel", "layout": "native", "strategy": "pool", "case": case, "block": block, "scale": 0.2,
-         "ns_per_packet": 50.0, "gc_pause_total_ms": 1.0, "live_objects": 1_000,
-         "configuration": SET_UPS[NOW].label("native", "parallel")}
-        for case in ("B", "C") for block in range(blocks)
-    ])  # fmt: skip
-    table = collections(trials, left_mb=left_mb)
-    assert judged("native-cms-leaves", trials=trials, table=table).outcome == outcome
-    none = judged("native-cms-leaves", trials=trials, table=table.assign(left_mb=np.nan))
-    assert none.outcome == OPEN and "longer trials" in none.missing[0].why
-
-
-def test_every_claim_has_its_own_name_and_a_source() -> None:
-    assert len({claim.id for claim in claims.PAUSES_CLAIMS}) == len(claims.PAUSES_CLAIMS)
-    assert all(isinstance(claim, Claim) and claim.source == ARTICLE for claim in claims.PAUSES_CLAIMS)
-
-
-def test_whose_cpu_time_it_was_in_real_time_sums_to_the_whole() -> None:
-    facts = {"language": "java", "layout": "heap", "collector": "g1", "runtime": 25, "strategy": "pool", "case": "B"}
-    ordinary = {"trial_id": "a", "configuration": "heap / G1 / 25", "disturbance": None, "seconds": 1.0, **facts}
-    losses = pd.DataFrame([ordinary, ordinary | {"trial_id": "b"}, ordinary | {"trial_id": "c", "disturbance": "stop"}])
-    spent = {"application": 30, "source": 50, "gc": 10, "jit": 5, "other": 5}
-    cpu = pd.DataFrame([
-        {"trial_id": trial, "thread_group": group, "cpu_ns": ns * times}
-        for trial, times in (("a", 1), ("b", 7), ("c", 1000))
-        for group, ns in spent.items()
-    ])  # fmt: skip
-    (row,) = story.realtime_cpu(cpu, losses).to_dict("records")
-    assert row["n"] == 2, "what was stopped on purpose is left out"
-    assert {name: float(row[name]) for name in spent} == spent
-
-
-def test_what_was_done_on_purpose_is_set_beside_what_was_found() -> None:
-    losses = pd.DataFrame([
-        {"trial_id": "a", "configuration": "s", "disturbance": "stop", "disturbed_at_s": 1.0, "disturbed_ms": 100.0},
-        {"trial_id": "b", "configuration": "s", "disturbance": None, "disturbed_at_s": None, "disturbed_ms": None},
-    ])  # fmt: skip
-    bursts = pd.DataFrame({
-        "trial_id": ["a", "a", "b"], "burst": [0, 1, 0], "start_s": [0.2, 1.05, 1.05], "end_s": [0.3, 1.1, 1.1],
-    })  # fmt: skip
-    shares = pd.DataFrame({
-        "trial_id": ["a", "a", "a", "b"], "burst": [0, 1, 1, 0], "lost": [500.0, 90.0, 10.0, 70.0],
-        "cause": ["source slip", "stop on purpose", UNKNOWN, "other pause"],
-    })  # fmt: skip
-    (row,) = story.beside_disturbances(losses, bursts, shares).to_dict("records")
-    assert row["lost beside it"] == "100"
-
-
-def test_a_campaign_that_never_ran_is_undecided(data: Path) -> None:
-    assert story.take_home("smoke").startswith("**Undecided.**")

@@ -12,12 +12,11 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 
 from allocpool.campaign.tidy import frame
 from allocpool.evidence.style import colour_of
 from allocpool.runtimes.collectors import collector_labelled, collector_named
-from allocpool.studies.stream.plots import collector_settings, latency_against_throughput, threads_of_the_engine
+from allocpool.studies.stream.plots import latency_against_throughput, threads_of_the_engine
 from allocpool.studies.stream.story import published
 from allocpool.studies.stream.tables import SEARCHES, TRIALS
 
@@ -109,17 +108,6 @@ def panels(figure: Figure) -> dict[str, Axes]:
     return {"first": left, "last": right}
 
 
-def test_words_below_the_published_charts_do_not_overprint(figure: Figure) -> None:
-    figure.draw_without_rendering()
-    below = [legend for axis in figure.axes if (legend := axis.get_legend())]
-    others = [text for text in figure.findobj(Text) if text.get_text() == "million items a second"]
-    others += [label for axis in figure.axes[2:] for label in axis.get_xticklabels() if label.get_text()]
-    assert len(below) == 2 and len(others) > 3
-    for legend in below:
-        box = legend.get_window_extent()
-        assert not [text.get_text() for text in others if box.overlaps(text.get_window_extent())]
-
-
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_a_line_is_a_collector_on_so_many_threads(figure: Figure, table: pd.DataFrame, answer: str) -> None:
     panel = panels(figure)[answer]
@@ -155,12 +143,6 @@ def test_a_rate_at_which_a_trial_fell_behind_has_an_open_mark_at_the_top(figure:
     assert all(len(mark.get_facecolor()) == 0 for mark in marks)
 
 
-def test_the_target_is_a_line_in_every_panel(figure: Figure) -> None:
-    for panel in figure.axes:
-        (target,) = [line for line in panel.lines if line.get_linestyle() == "--" and line.get_marker() == "None"]
-        assert set(xy(target)[1]) == {TARGET_MS}
-
-
 @pytest.mark.parametrize(("machine", "place", "window"), [("c5.4xlarge", 2, "10,000"), ("c5.metal", 3, "1,000")])
 def test_the_published_charts_are_drawn_line_by_line(figure: Figure, machine: str, place: int, window: str) -> None:
     """Each in a panel of its own, as their windows are not of one length."""
@@ -173,41 +155,7 @@ def test_the_published_charts_are_drawn_line_by_line(figure: Figure, machine: st
         assert to_hex(line.get_color()) == collector_labelled(str(collector)).colour
 
 
-def test_a_collector_keeps_its_colour_whatever_its_configuration_is_called(table: pd.DataFrame) -> None:
-    renamed = table[table["collector"] == "genzgc"].assign(configuration="G1 / 25")
-    assert {
-        to_hex(line.get_color()) for line in curves(latency_against_throughput(renamed, TARGET_MS).axes[0])
-    } == {colour_of("genzgc")}  # fmt: skip
-
-
-def test_windows_of_another_length_are_in_another_panel(table: pd.DataFrame) -> None:
-    longer = table.assign(window_ms=1000, trial_id=table["trial_id"] + " longer", first_tail_ms=7.0, tail_ms=8.0)
-    first, _, second, *_ = latency_against_throughput(pd.concat([table, longer]), TARGET_MS).axes
-    assert 7.0 not in {y for line in curves(first) for y in xy(line)[1]}
-    assert {y for line in curves(second) for y in xy(line)[1]} == {7.0}
-
-
-def test_more_input_is_an_axis_of_its_own(table: pd.DataFrame) -> None:
-    """Panels of the keys at which input was varied, and no published chart, which has no such axis."""
-    more = table[table["keys"] == KEYS[0]]
-    more = more.assign(events_per_second=2 * EVENTS, offered_items_per_second=3e6, trial_id=more["trial_id"] + " more")
-    above, _below = latency_against_throughput(pd.concat([table, more]), TARGET_MS, "events_per_second").axes
-    assert {tuple(xy(line)[0]) for line in curves(above)} == {(2.0, 3.0)}
-    (_axis,) = latency_against_throughput(table, TARGET_MS, "events_per_second").axes
-
-
 SETTINGS = ("new_size_mb", "asked_concurrent_gc_threads", "asked_parallel_gc_threads")
-
-
-@pytest.mark.parametrize("place", range(len(SETTINGS)))
-def test_a_setting_of_the_collector_is_drawn_beside_the_jvm_s_choice(table: pd.DataFrame, place: int) -> None:
-    plain = chosen(table, "g1", 1)
-    asked = plain.assign(**{SETTINGS[place]: 4}, trial_id=plain["trial_id"] + " 4", young_per_s=15.0)
-    asked[["first_tail_ms", "tail_ms"]] *= 2
-    figure = collector_settings(pd.concat([plain, asked]), TARGET_MS)
-    (panel,) = figure.axes
-    typical = chosen(table, "g1", 1).groupby("keys")["first_tail_ms"].median().astype(float).to_list()
-    assert [xy(line) for line in curves(panel)] == [[[0, 1], [ms, 2 * ms]] for ms in typical]
 
 
 def test_threads_are_drawn_at_one_rate_and_with_the_throughput_that_held(table: pd.DataFrame) -> None:
@@ -221,18 +169,3 @@ def test_threads_are_drawn_at_one_rate_and_with_the_throughput_that_held(table: 
     assert drawn == expected
     # Two outputs stay below the target, on one thread and on two.
     assert next(xy(line) for line in curves(highest)) == [[1, 2], [ITEMS[1], ITEMS[1]]]
-
-
-def test_the_longest_trials_have_a_panel_of_their_own_and_are_no_curve_at_one_rate(table: pd.DataFrame) -> None:
-    far = table[table["keys"] == KEYS[0]]
-    far = far.assign(seconds=100.0, tail="p99.99", trial_id=far["trial_id"] + " far", first_tail_ms=77.0)
-    both = pd.concat([table, far])
-    _common, longest, highest = threads_of_the_engine(both, frame([], SEARCHES), TARGET_MS).axes
-    assert {value for line in curves(longest) for value in xy(line)[1]} == {77.0}
-    assert highest.get_ylim()[0] == 0
-
-
-def test_where_no_rate_held_the_throughput_is_nought(table: pd.DataFrame) -> None:
-    slow = table.assign(first_tail_ms=10 * TARGET_MS)
-    _, highest = threads_of_the_engine(slow, frame([], SEARCHES), TARGET_MS).axes
-    assert {value for line in curves(highest) for value in xy(line)[1]} == {0.0}

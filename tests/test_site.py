@@ -3,12 +3,9 @@ real."""
 
 from __future__ import annotations
 
-import base64
 import errno
-import io
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,8 +18,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from great_tables import GT
-from IPython.display import Markdown
-from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, ViewportSize, sync_playwright
 from playwright.sync_api import Page as Tab
 
@@ -35,8 +30,7 @@ from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, 
 from allocpool.evidence.shown import Nothing, Shown
 from allocpool.notebook import FINISHED_MIME
 from allocpool.site import _taken, build_site, render, require_whole
-from allocpool.site._build import _stage
-from allocpool.site._pages import Page, gap_page, in_words, list_of_pages, prepared, provenance_box
+from allocpool.site._pages import Page, gap_page, list_of_pages
 
 v4: Any = nbformat.v4
 
@@ -151,15 +145,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(executed, root / "sites" / "html", sources.glob("*.ipynb")).parent
 
 
-def test_the_page_on_comparing_is_in_the_navigation(tmp_path: Path) -> None:
-    _stage(tmp_path, [Page("01_x", "X", None, None, "not run")], tmp_path)
-    assert (tmp_path / "compare.md").read_text(encoding="utf-8").startswith("# Compare two builds\n")
-    contents = nbformat.read(tmp_path / "index.ipynb", as_version=4).cells[-1].source
-    toctree = re.search(r"```{toctree}\n(?::.*\n)*\n(.*?)```", contents, re.DOTALL)
-    assert toctree is not None
-    assert toctree[1].split() == ["01_x", "compare", "glossary"]
-
-
 def page(site: Path, name: str) -> BeautifulSoup:
     return BeautifulSoup((site / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
 
@@ -182,44 +167,6 @@ def test_sphinx_has_nothing_against_the_notebooks(site: Path) -> None:
     assert "is invalid" not in site.with_name("html.log").read_text(encoding="utf-8")
 
 
-def test_provenance_names_host_date_commit_profile_and_n(site: Path) -> None:
-    box = page(site, "index").select_one(".provenance")
-    assert box is not None
-    line = box.summary.get_text() if box.summary else ""
-    for fact in ("Abacus 9000 <beads>", "2026-01-01 to 2026-01-02", "0123456789", "-dirty", "quick", "n = 8 trials"):
-        assert fact in line
-    assert [heading.get_text() for heading in box.select("h2")][:3] == ["Trials", "Machine", "Code"]
-    facts = {row.th.get_text(): row.td.get_text() for row in box.select("tr") if row.th and row.td}
-    assert facts["memory, in MB"] == "24000" and facts["governor"] == "none"
-
-
-def test_a_setting_is_told_in_words_with_what_it_means_beside_its_value() -> None:
-    group = {"topologies": ["sharded"], "threads": [2], "java": ["heap/g1/25"]}
-    told: dict[str, dict[str, object]] = {
-        "threads": {"scale": 0.1, "effect_that_matters": 1.25, "groups": {"one": group}},
-        "allocation": {"access": [{"served_by": ["g1/25"]}]},
-        "gone": {"left_s": 1},
-    }
-    rows: dict[str, Any] = {}
-    for study, profile in told.items():
-        about: dict[str, Any] = {"profile": {"profile": "quick", **profile}, "study": study}
-        about |= {"statuses": {}, "git_commits": []}
-        about |= {"host": {"memory_mb": 1, "cpu_model": "", "logical_cores": 1}}
-        box = BeautifulSoup(provenance_box(about | {"first_trial_utc": None, "last_trial_utc": None}), "html.parser")
-        rows |= {row.th.get_text(): row.td for row in box.select("tr") if row.th and row.td}
-    assert rows["effect that matters"].get_text() == "1.25 the smallest ratio of costs that its questions ask for"
-    threads = rows["groups: one: threads"]
-    assert threads.code and threads.code.get_text() == "2"
-    assert "workers" in threads.get_text()
-    assert rows["access: 1: served by"].get_text().startswith("g1/25")
-    assert rows["left, in s"].get_text().strip() == "1", "of a study that is no more"
-
-
-def test_a_recorded_name_is_told_in_words() -> None:
-    names = ("host.memory_mb", "first_trial_utc", "profile.warmup_seconds", "runtimes")
-    assert list(map(in_words, names)) == ["memory, in MB", "first trial (UTC)", "warmup, in s", "runtimes"]
-
-
 def test_a_page_that_was_not_run_has_no_borrowed_provenance(site: Path) -> None:
     box = page(site, "04_absent").select_one(".provenance")
     assert box is not None
@@ -240,10 +187,6 @@ def test_whatever_is_not_whole_has_a_banner(site: Path, name: str, words: str) -
     assert words in (banner(site, name) or "")
     listed = " ".join(row.get_text(" ") for row in page(site, "index").select("article table tr"))
     assert words.rstrip(".") in listed
-
-
-def test_a_whole_page_has_no_banner(site: Path) -> None:
-    assert banner(site, "index") is None
 
 
 def test_the_first_page_is_that_of_the_findings_and_leads_to_every_page(site: Path) -> None:
@@ -512,13 +455,6 @@ def test_claims_sort_and_have_addresses(site: Path, tab: Tab) -> None:
 
 
 @in_a_browser
-def test_another_campaign_is_chosen_on_the_page(site: Path, tab: Tab) -> None:
-    visit(tab, site, "01_partial")
-    tab.get_by_label("campaign").select_option("other, Abacus")
-    tab.wait_for_url("**/other/index.html")
-
-
-@in_a_browser
 @pytest.mark.parametrize(
     ("size", "scheme", "names"), [(DESKTOP, "light", PAGES), (PHONE, "light", PAGES), (PHONE, "dark", PAGES[:3])]
 )
@@ -555,28 +491,6 @@ def test_figures_say_what_they_show_and_take_the_ink_of_a_dark_page(site: Path, 
         assert paper == tab.evaluate("getComputedStyle(document.body).backgroundColor"), scheme
         context.close()
     assert inks[0] != inks[1]
-
-
-def test_a_figure_in_pixels_has_its_place_before_it_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A link to a section below figures that are fetched late would lead elsewhere."""
-    monkeypatch.setattr(notebook, "_HEAVY", 0)
-    drawing, _ = style.new_figure(1, 1, style.WIDTH, 9.7)
-    style.describe(drawing, "Nothing but axes.")
-    picture, _ = displayed(lambda: notebook.figure(drawing, CAPTION))
-    found = BeautifulSoup(picture["text/html"], "html.parser").img
-    assert found is not None
-    content = base64.b64decode(str(found["src"]).partition(",")[2])
-    width_px, height_px = Image.open(io.BytesIO(content)).size
-    assert int(str(found["height"])) / int(str(found["width"])) == pytest.approx(height_px / width_px, rel=0.01)
-
-
-@in_a_browser
-def test_a_printed_page_has_no_switches_and_no_side_bars(site: Path, tab: Tab) -> None:
-    visit(tab, site)
-    tab.emulate_media(media="print")
-    for hidden in (".page-tools", ".sidebar-drawer", ".taken"):
-        assert not tab.locator(hidden).first.is_visible(), hidden
-    assert tab.get_by_text("Shown in all of them").is_visible()
 
 
 @in_a_browser
@@ -662,47 +576,3 @@ def test_what_a_cell_prints_shows_and_ends_in_is_kept_and_so_is_its_error(render
     assert "".join(last["data"]["text/plain"]) == "'tiny'", "the parameter of the profile"
     errors = [output for output in outputs_of(rendered, "01_raises") if output["output_type"] == "error"]
     assert [(error["ename"], error["evalue"]) for error in errors] == [("ValueError", "told in one line")]
-
-
-def test_an_unknown_profile_names_the_known_ones() -> None:
-    with pytest.raises(UserError, match="smoke"):
-        render("enormous")
-
-
-def test_tables_speak_in_words_and_an_empty_one_is_a_sentence() -> None:
-    rows = pd.DataFrame({"mean_ns": [1.5], "left_out_because": ["too large"], "llc_misses": [2], "case": ["B"]})
-    shown = tables.plain_table(rows, "Costs")
-    assert isinstance(shown, GT)
-    headings = re.findall(r"<th[^>]*>(.*?)</th>", shown.as_raw_html())
-    assert headings == ["mean, ns", "left out because", "misses of the last level", "case"]
-    assert "min-width" not in shown.as_raw_html()
-    longer = tables.plain_table(rows.assign(left_out_because="too large for this machine"), "Costs")
-    assert isinstance(longer, GT)
-    (roomy,) = re.findall(r"<th[^>]*min-width:13em[^>]*>(.*?)</th>", longer.as_raw_html())
-    assert roomy == "left out because", "a narrow screen would break it after every word"
-    empty = tables.plain_table(rows[:0], "Costs", "Of trials.")
-    assert isinstance(empty, Nothing)
-    assert empty.data == "**Costs**: nothing in this campaign."
-
-
-def test_what_there_is_nothing_of_is_one_sentence_and_its_section_on_the_site_a_heading(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shown: list[object] = []
-    monkeypatch.setattr(notebook, "display", shown.append)
-    no_rows = pd.DataFrame({"case": []})
-    blank = notebook.say("", "\n\n", "")
-    absent = [tables.plain_table(no_rows, title) for title in ("Costs", "Losses")]
-    notebook.show(blank, absent[0], notebook.say("Words."), absent[1])
-
-    notebook.figure(style.nothing("no packet was lost"), "Losses over time.")
-    words, costs, figure = shown
-    assert isinstance(words, Markdown) and words.data == "Words."
-    assert isinstance(costs, Nothing) and costs.data == "**Costs; Losses**: nothing in this campaign."
-    assert isinstance(figure, Nothing) and figure.data == "No figure: no packet was lost."
-    empty = v4.new_output("display_data", data=costs._repr_mimebundle_())
-    full = v4.new_output("display_data", data={"text/markdown": "Words."})
-    told = "## One\n\nLeads to it.\n\n## Two\n\nLeads to it."
-    for outputs, kept in (([empty], "## One\n\nLeads to it.\n\n## Two"), ([empty, full], told), ([], told)):
-        cells = [v4.new_markdown_cell(told), v4.new_code_cell("show()", outputs=outputs)]
-        assert prepared(v4.new_notebook(cells=cells)).cells[0].source == kept

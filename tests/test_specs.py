@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
 import os
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,14 +14,11 @@ from allocpool.campaign import campaign, profiles, single
 from allocpool.campaign.study import Machine
 from allocpool.cli import main
 from allocpool.errors import UserError
-from allocpool.machine import perf
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.layouts import JAVA_LAYOUTS, STEPS
+from allocpool.packets.layouts import STEPS
 from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.runtimes.flags import OF_CONFIGURATION, OURS, PUBLISHED, reason_of
 from allocpool.studies.batch.study import BatchProfile, plan_batch
-from allocpool.studies.native.specs import COUNTERS, CountersSpec
-from allocpool.studies.native.study import ladder
 from allocpool.trial.launch import flags_of
 
 
@@ -329,14 +324,6 @@ def test_a_key_of_a_part_changes_that_key_and_leaves_the_others_as_the_profile_h
     assert campaign.open_study("realtime", "standard", same).profile.profile == "standard"
 
 
-def test_several_misspelt_keys_tell_the_valid_ones_of_their_part_once() -> None:
-    with pytest.raises(UserError) as refused:
-        campaign.open_study("realtime", "standard", {"sweeps.a": 1, "sweeps.b": 2, "similar.c": 3, "d": 4})
-    told = str(refused.value)
-    assert all(f"unknown key '{key}'" in told for key in ("sweeps.a", "sweeps.b", "similar.c", "d"))
-    assert told.count("valid keys: ") == 3 and "'sweeps.a';" in told
-
-
 def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> None:
     changes = {"configurations": ["java/heap/epsilon/25"], "epsilon_heap_mb": 64, "cases": ["A", "C"]}
     opened = campaign.open_study("batch", "smoke", changes)
@@ -397,12 +384,6 @@ def test_a_contiguous_layout_has_all_steps_unless_some_are_named_and_others_none
     assert spec("layout=heap strategy=pool packets=1").steps is None
 
 
-def test_what_is_left_out_is_as_published() -> None:
-    plain = spec("layout=heap strategy=pool packets=1")
-    assert (plain.pool_order, plain.payload_touch, plain.lean_view, plain.host_cpu) == ("aged", False, False, False)
-    assert plain.configuration.departures == ()
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -423,87 +404,3 @@ def test_what_makes_no_sense_on_any_machine_is_refused_in_one_line(text: str, re
     with pytest.raises(UserError, match=reason) as caught:
         single.run_single(spec(text))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("profile", profiles.names())
-def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile: str) -> None:
-    opened = campaign.open_study("native", profile)
-    planned = opened.plan()
-    assert len({item.spec for item in planned}) == len(planned)
-    timed = [(item.spec, item.unavailable) for item in planned if isinstance(item.spec, BatchSpec)]
-    keys = {spec.configuration.key for spec, _ in timed}
-    assert {"java/flat/g1/25", "java/flat_ffm/g1/25"} <= keys
-    if profile != "quick":  # there the time goes to what decides
-        assert {"java/flat/genzgc/25", "java/native/g1/25/large_pages"} <= keys
-    assert {"cpp/flat/glibc", "cpp/flat/glibc/inline", "cpp/slab/glibc/payload", "cpp/flat/glibc/fresh"} <= keys
-    if profile != "smoke":
-        assert {*ladder("cpp").values(), *ladder("java").values()} <= keys
-        assert {"java/netty_pooled/g1/25", "java/agrona/g1/25"} <= keys
-    if profile in ("standard", "article"):
-        assert "cpp/flat/glibc/host_cpu" in keys  # compiling for it takes a minute, which quick has not
-        assert {f"java/flat/{name}/25" for name in ("serial", "parallel", "shenandoah", "epsilon")} <= keys
-        assert "java/flat/g1/11" in keys
-        assert {f"java/{name}/g1/25" for name, layout in JAVA_LAYOUTS.items() if layout.module == "pools"} <= keys
-        assert {f"java/{name}/g1/25/compact_headers" for name in ("heap", "native")} <= keys
-        without = {(spec.layout, spec.strategy) for spec, _ in timed if spec.collector == "epsilon"}
-        assert without >= {*product(("heap", "native"), ("alloc", "mix", "pool")), ("flat", "mix"), ("flat", "pool")}
-    counted = [item.spec for item in planned if isinstance(item.spec, CountersSpec)]
-    assert {spec.counter for spec in counted} == {"hardware", "simulated"}
-    blocks = {counter: {spec.block for spec in counted if spec.counter == counter} for counter in COUNTERS}
-    assert blocks == {"hardware": set(range(opened.profile.blocks)), "simulated": {0}}
-    assert len(timed) + len(counted) == len(planned)
-    for spec, unavailable in timed:
-        if spec.allocator == "pmr_monotonic":
-            assert spec.packets and (unavailable or spec.packets > spec.fill_packets)
-    summary = opened.plan_summary().set_index("key")
-    assert summary.loc[[ladder("cpp")["separate"], ladder("cpp")["inline"], ladder("cpp")["prefetch"]], "planned"].all()
-
-
-def test_the_quick_native_study_takes_two_minutes() -> None:
-    cells = campaign.open_study("native", "quick").planned_cells()
-    assert cells["expected_s"].sum() < 150
-
-
-def test_no_hardware_counters_are_rows_that_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    def closed(_event: perf.Event) -> int:
-        raise OSError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(perf, "_open", closed)
-    opened = campaign.open_study("native", "smoke")
-    reasons = {
-        item.unavailable
-        for item in opened.planned
-        if isinstance(item.spec, CountersSpec) and item.spec.counter == "hardware"
-    }
-    (reason,) = reasons
-    assert "sysctl kernel.perf_event_paranoid=2" in str(reason)
-
-
-def test_no_valgrind_and_no_boost_are_rows_that_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("allocpool.studies.native.specs.shutil.which", lambda _name: None)
-    monkeypatch.setattr("allocpool.machine.allocators._include_folders", list)
-    planned = campaign.open_study("native", "smoke").planned
-    reasons = {item.unavailable for item in planned if item.unavailable}
-    assert any("install valgrind (Debian) or valgrind (conda-forge)" in reason for reason in reasons)
-    assert any("install libboost-dev (Debian) or libboost-headers (conda-forge)" in reason for reason in reasons)
-
-
-def test_a_missing_allocator_is_a_row_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("allocpool.machine.allocators._library_folders", list)
-    opened = campaign.open_study("native", "smoke")
-    missing = {
-        item.spec.configuration.allocator: item.unavailable
-        for item in opened.planned
-        if item.unavailable and isinstance(item.spec, BatchSpec)
-    }
-    assert set(missing) >= {"jemalloc", "mimalloc", "tcmalloc"}
-    assert "libjemalloc2 (Debian) or jemalloc (conda-forge)" in str(missing["jemalloc"])
-    assert "glibc" not in missing
-
-
-def test_what_a_profile_leaves_out_is_listed() -> None:
-    summary = campaign.open_study("batch", "quick").plan_summary()
-    left_out = summary[~summary["planned"]]
-    assert len(left_out) > 0
-    assert (left_out["left_out_because"] == "profile quick leaves it out").all()
-    assert (home.home() / "papermill-configs" / "quick" / "02_batch.yaml").exists()

@@ -1,9 +1,9 @@
-"""The whole way on a small scale: real trials of every study, every notebook through papermill, then the site."""
+"""The whole way on a small scale: real trials, notebooks through papermill, then the site. Of one study with two
+notebooks, and in the second tier of every study."""
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from allocpool import home
 from allocpool.campaign import campaign, single, store
 from allocpool.campaign.registry import every_study, modes
 from allocpool.packets import by_size
-from allocpool.site import render
+from allocpool.site import notebooks_of, render, require_whole
 from allocpool.trial.spec import TrialSpec
 
 RAN: set[str] = set()
@@ -79,70 +79,61 @@ def page(root: Path, name: str) -> BeautifulSoup:
     return BeautifulSoup((root / "site" / "smoke" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
 
 
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same of the study of batches and the findings alone."""
+    root = tmp_path_factory.mktemp("one")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALLOCPOOL_DATA", str(root / "data"))
+        leave_out_the_second(patch)
+        campaign.open_study("batch", "smoke").run()
+        notebooks = [path for path in notebooks_of("smoke") if path.stem in ("00_findings", "02_batch")]
+        patch.setattr("allocpool.site._render.notebooks_of", lambda _profile: notebooks)
+        render("smoke", root, jobs=2, show_only=True)
+    return root
+
+
 def results(root: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in (root / "data" / "raw").glob("*/result.json")}
 
 
+def test_two_notebooks_of_one_study_reach_their_end_and_show_its_trials(
+    one: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_whole(one / "executed" / "smoke")
+    assert page(one, "02_batch").select_one(".campaign-banner.failed, .campaign-banner.partial") is None
+    monkeypatch.setenv("ALLOCPOOL_DATA", str(one / "data"))
+    trials = store.read_tables("batch", "smoke")[0]["trials"]
+    assert set(trials["status"]) == {"ok"} and (trials["ns_per_packet"] > 0).all()
+    table = page(one, "02_batch").select_one("table.gt_table")
+    assert table is not None
+    assert set(by_size.rungs(trials)["configuration"]) <= {cell.get_text() for cell in table.select("tbody tr > *")}
+    assert page(one, "02_batch").select("article figure.drawn")
+
+
+def test_a_misspelt_parameter_ends_the_notebook_in_one_line(one: Path) -> None:
+    done = papermill(one, "02_batch", "-p", "stratgies", "alloc")
+    assert done.returncode != 0
+    last = done.stderr.strip().splitlines()[-1]
+    assert "stratgies" in last and "strategies" in last
+
+
+@pytest.mark.long
 def test_no_trial_of_any_mode_listens_but_on_loopback(smoke: Path) -> None:
     assert set(modes()) == RAN
     assert LISTENED.pop("loopback"), "servers were not seen"
     assert LISTENED == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["index", *(study.notebook for study in every_study())])
 def test_every_notebook_reaches_its_end(smoke: Path, name: str) -> None:
     found = page(smoke, name).select_one(".campaign-banner.failed, .campaign-banner.partial")
     assert found is None, found.get_text() if found else ""
 
 
-def test_the_batch_page_shows_what_was_measured(smoke: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOCPOOL_DATA", str(smoke / "data"))
-    tables, _ = store.read_tables("batch", "smoke")
-    trials = tables["trials"]
-    assert set(trials["status"]) == {"ok"}
-    assert (trials["ns_per_packet"] > 0).all()
-    table = page(smoke, "02_batch").select_one("table.gt_table")
-    assert table is not None
-    assert set(by_size.rungs(trials)["configuration"]) <= {cell.get_text() for cell in table.select("tbody tr > *")}
-    assert len(page(smoke, "02_batch").select("article figure.drawn")) >= 1
-
-
-def test_the_contract_holds_on_every_configuration(smoke: Path) -> None:
-    text = page(smoke, "01_instrument").get_text()
-    assert "The contract holds" in text
-    assert "The contract is broken" not in text
-
-
-def test_what_is_said_of_the_judge_and_of_the_bridge_is_on_the_instruments_page(smoke: Path) -> None:
-    text = " ".join(page(smoke, "01_instrument").get_text(" ").split())
-    assert re.search(r"The machine was (quiet|noisy) meanwhile", text)
-    assert re.search(r"counts and checksum bridge plain java the same 3", text)
-
-
-def test_findings_answer_and_judge_every_claim(smoke: Path) -> None:
-    text = " ".join(page(smoke, "index").get_text(" ").split())
-    assert "These figures mean nothing" in text
-    assert re.search(r"Of [0-9]+ verdicts on [0-9]+ claims, ", text)
-    assert "inconclusive" in text, "by two blocks"
-    assert re.search(r"The machine was (quiet|noisy) meanwhile", text)
-
-
-def test_what_a_connection_costs_is_answered_with_its_parts(smoke: Path) -> None:
-    text = " ".join(page(smoke, "07_buffered_io").get_text(" ").split())
-    assert "default buffers over none" in text
-    assert "verdicts on" in text
-    assert len(page(smoke, "07_buffered_io").select("article figure.drawn")) == 6
-
-
+@pytest.mark.long
 def test_a_finished_campaign_is_shown_again_without_trials(smoke: Path) -> None:
     """By no notebook: each runs its own campaign, which the fixture had finished."""
     assert MEASURED
     assert results(smoke) == MEASURED
-
-
-def test_a_misspelt_parameter_ends_the_notebook_in_one_line(smoke: Path) -> None:
-    done = papermill(smoke, "02_batch", "-p", "stratgies", "alloc")
-    assert done.returncode != 0
-    last = done.stderr.strip().splitlines()[-1]
-    assert "stratgies" in last
-    assert "strategies" in last

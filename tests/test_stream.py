@@ -258,10 +258,6 @@ def test_keeping_up(lag_ns: int | None, last_ms: int, gave_up: bool, expected: b
     assert kept_up(measured, late_ms=200.0) is expected
 
 
-def test_the_engine_s_threads_are_the_application() -> None:
-    assert group_of("hz.ap.jet.coope") == APPLICATION
-
-
 def profile(**changes: Any) -> StreamProfile:
     group = {"configurations": ["g1/25"], "events_per_second_per_core": [1000], "left_to_collector": [0, 1, 3]}
     given = {"profile": "test", "blocks": 2, "groups": {"cores": group}, "seconds": 1, "warmup_seconds": 0, "cores": 4}
@@ -295,27 +291,9 @@ def test_threads_are_a_sweep_from_all_processors_where_nothing_is_said(processor
     assert {96 - 80, 96 - 64} <= set(sweep(96))
 
 
-def test_output_varies_at_the_same_input_and_settings_of_the_collector_are_axes() -> None:
-    group = {
-        "configurations": ["g1/25", "genzgc/25"], "events_per_second": [1_000_000], "keys": [5_000, 240_000],
-        "left_to_collector": [1], "new_size_mb": [None, 100], "concurrent_gc_threads": [None, 2, 9],
-        "window_ms": 10_000,
-    }  # fmt: skip
-    specs = planned(profile(groups={"all": group}, blocks=1))
-    # What a collector has no size for, and more of its threads than processors, are left out.
-    assert len(specs) == len(set(specs)) == 2 * 2 * 2 + 2 * 2
-    assert {spec.offered_items(spec.events_per_second) for spec in specs} == {1.5e6, 25e6}
-    assert len({spec.cell_name() for spec in specs}) == len(specs)
-
-
 def test_a_group_without_a_rate_is_refused() -> None:
     with pytest.raises(UserError, match="give events_per_second_per_core or events_per_second"):
         campaign.open_study("stream", "smoke", {"groups": {"one": {"configurations": ["g1/25"]}}})
-
-
-def test_a_configuration_of_two_groups_runs_once() -> None:
-    group = {"configurations": ["g1/25"], "events_per_second_per_core": [1000], "left_to_collector": [0]}
-    assert len(STREAM.plan(profile(groups={"one": group, "two": group}), Machine(cores=2))) == 2
 
 
 @pytest.mark.parametrize("configuration", ["g1", "g1/11", "genzgc/17", "shiny/25"])
@@ -378,25 +356,6 @@ def test_the_throughput_within_the_target_is_bracketed_in_every_repetition() -> 
     found = stream_report.brackets(trials, NO_SEARCHES, 10).set_index("cooperative_threads")
     assert tuple(found.loc[1, ["holds_low", "holds_high", "fails", "n"]]) == (2000, 3000, 3000, 2)
     assert found["fails"].isna().loc[2]
-
-
-@pytest.mark.parametrize(
-    ("factor", "blocks", "threads", "shown"),
-    [(3.0, 6, 1, True), (0.3, 6, 2, True), (1.01, 6, 1, False), (3.0, 2, 1, False)],
-)
-def test_the_highest_throughput_is_named_and_whether_it_is_shown(
-    factor: float, blocks: int, threads: int, shown: bool
-) -> None:
-    searches = searched({
-        (block, some): (level * (1 + block / 100), 1.05 * level * (1 + block / 100))
-        for block in range(blocks)
-        for some, level in ((1, factor * 1e6), (2, 1e6))
-    })  # fmt: skip
-    measured = {"trials": table({}), "searches": searches, "switches": NO_SWITCHES}
-    told = stream_report.verdict(measured, 10)
-    assert f"gen. ZGC / 25, threads: {threads}, p99.99" in told and ("not shown above" in told) != shown
-    grid = stream_report.pairs_grid(claims.more_throughput(claims.held(table({}), searches, 10)))
-    assert grid["n"].to_list() == [blocks]
 
 
 @pytest.mark.parametrize(("factor", "outcome"), [(3.0, REPRODUCED), (1.0, OPEN), (0.3, REFUTED)])
@@ -520,13 +479,6 @@ def test_one_source_and_parallel_ones_are_compared_after_a_hiccup(factor: float,
     assert stream_report.curves(pd.concat(every), "events_per_second").empty
 
 
-def test_what_a_machine_is_too_small_for_is_said() -> None:
-    verdicts = verdicts_of(table({(0, 1, 1000): 5, (0, 2, 1000): 5}))
-    for id in ("zgc-one-below-theory", "g1-two-thirds-of-many"):
-        assert verdicts[id].outcome == OPEN
-        assert verdicts[id].missing[0].why == "this machine has 2 processors"
-
-
 @pytest.mark.parametrize(
     ("threads_ns", "tasklets_ns", "cheaper", "as_long"),
     [(5060.0, 100.0, REPRODUCED, REPRODUCED), (560.0, 100.0, REFUTED, REFUTED), (20_060, 100.0, REPRODUCED, REFUTED)],
@@ -628,11 +580,6 @@ def test_wrong_searches_are_one_line(settings: dict[str, Any], said: str) -> Non
     assert "\n" not in str(refused.value)
 
 
-def test_a_search_has_time_for_all_its_probes() -> None:
-    spec = StreamSearchSpec(**{**SEARCH, "seconds": 100}, confirmations=5)
-    assert spec.allowed_seconds > 15 * 5 * 100 > spec.expected_seconds()
-
-
 def searched(found: dict[tuple[int, int], tuple[float | None, float | None]]) -> pd.DataFrame:
     """Searches of generational ZGC by (block, threads): items per second that hold, and that fail."""
     shared = table({(0, 1, 1000): 1}).iloc[0].to_dict()
@@ -647,13 +594,6 @@ def searched(found: dict[tuple[int, int], tuple[float | None, float | None]]) ->
         for (block, threads), (holds, fails) in found.items()
     ]  # fmt: skip
     return frame(rows, SEARCHES)
-
-
-def test_searches_give_brackets_and_their_spread() -> None:
-    searches = searched({(0, 1): (3e6, 3.3e6), (1, 1): (2.8e6, 3e6), (0, 2): (None, 1e5), (1, 2): (5e6, None)})
-    found = stream_report.brackets(table({(0, 1, 1000): 1}), searches, 10).set_index("cooperative_threads")
-    assert tuple(found.loc[1, ["by", "holds_low", "holds_high", "fails", "n"]]) == ("a search", 2.8e6, 3e6, 3e6, 2)
-    assert tuple(found.loc[2, ["holds_low", "holds_high", "fails"]]) == (0, 5e6, 1e5)
 
 
 @pytest.mark.parametrize(
@@ -678,18 +618,6 @@ def test_whether_a_processor_left_buys_throughput_is_decided_on_searches(
     assert unbounded.missing[0].why == "every rate that was tried held, or none did"
     twice = verdicts_of(trials, searches[searches["block"] < 2])["zgc-throughput-25"]
     assert twice.outcome == OPEN
-
-
-def test_three_searches_decide_where_each_rate_was_confirmed_five_times() -> None:
-    ends = {
-        (block, threads): 1e6 * (1 + block / 100) * (3 if threads == 1 else 1)
-        for block in range(3)
-        for threads in (1, 2)
-    }
-    searches = searched({key: (holds, 1.05 * holds) for key, holds in ends.items()})
-    for some, direction in ((searches, 0), (searches.assign(confirmations=5), 1)):
-        one, two = (rows for _, rows in claims.held(table({}), some, 10).groupby("cooperative_threads"))
-        assert claims.compare_brackets(one, two).direction == direction
 
 
 def test_brackets_of_equal_throughputs_are_rarely_told_apart() -> None:

@@ -38,7 +38,6 @@ CELL: dict[str, Any] = {
     "configurations": ["cpp/flat"], "strategies": ["pool"], "cases": ["A"], "seconds": 0.02, "warmup_seconds": 0.0,
 }  # fmt: skip
 FORK = multiprocessing.get_context("fork")
-KILLS = 100
 
 
 @pytest.fixture(scope="module")
@@ -110,13 +109,14 @@ def records(data: Path, known: Mapping[str, int] | None = None) -> dict[str, int
     return {name: path.stat().st_mtime_ns for name, path in found.items()}
 
 
-def test_a_runner_that_is_ended_at_a_hundred_moments_loses_and_repeats_nothing(data: Path, made_up: None) -> None:
-    blocks = KILLS + 50  # each moment finishes one at most
+@pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.long)])
+def test_a_runner_that_is_ended_at_any_moment_loses_and_repeats_nothing(data: Path, made_up: None, kills: int) -> None:
+    blocks = kills + 50  # each moment finishes one at most
     before: dict[str, int] = {}
     (data / "raw").mkdir(parents=True)
     one = opened(blocks)
     one.prepare()  # what runners would all find anew of machine, sources and, below, of the records before
-    for moment in range(KILLS):
+    for moment in range(kills):
         one.records()
         begun = len(os.listdir(data / "raw"))
         child = FORK.Process(target=_run_quietly, args=(one,))
@@ -133,7 +133,7 @@ def test_a_runner_that_is_ended_at_a_hundred_moments_loses_and_repeats_nothing(d
         after = records(data, before)
         assert {name: after.get(name) for name in before} == before, f"lost or repeated at moment {moment}"
         before = after
-    assert 0 < len(before) <= KILLS
+    assert len(before) <= kills
     whole = opened(blocks)
     status = whole.run()
     after = records(data)

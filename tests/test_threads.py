@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from shared_jvm import records_of
 
@@ -23,13 +22,12 @@ from allocpool.compile import sharing_library
 from allocpool.errors import UserError
 from allocpool.evidence.ablation import NOT_THE_CAUSE, TURNS
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
-from allocpool.evidence.style import why_nothing
 from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.comparisons import IN_CPP, NOW, THEN
 from allocpool.studies.threads import claims, explanations, plots, story, tables
 from allocpool.studies.threads.cells import Campaign
-from allocpool.studies.threads.specs import UNPADDED, SharingSpec, ThreadsSearchSpec, ThreadsSpec
-from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, TOPOLOGIES, offered
+from allocpool.studies.threads.specs import SharingSpec, ThreadsSearchSpec, ThreadsSpec
+from allocpool.studies.threads.strategies import LAYOUTS, TOPOLOGIES, offered
 from allocpool.studies.threads.study import STUDY, ThreadsProfile
 from allocpool.studies.threads.tables import COUNTS, TRIALS
 from allocpool.trial.child import native
@@ -144,12 +142,6 @@ def test_virtual_threads_have_their_carriers_and_a_process_of_their_own(data: Pa
     assert summary["checksum"] == known()
     assert summary["counts"]["constructed"] == PACKETS, "a pool that ends with its virtual thread has nothing to give"
     json.dumps(summary)
-
-
-def test_every_strategy_topology_and_layout_takes_part() -> None:
-    assert {row[5] for row in JAVA} == set(STRATEGIES)
-    assert {row[2] for row in JAVA} == set(TOPOLOGIES)
-    assert {row[4] for row in JAVA} == set(LAYOUTS["java"])
 
 
 PACED = {"interval_ns": 1000, "seconds": 1, "packets": None}
@@ -329,59 +321,6 @@ def test_what_turns_a_claim_on_shared_pools_is_found() -> None:
     assert explanations.of_claims(trials, []) == []
 
 
-def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
-    trials = made_up({name: CENTRES_NS[name] for name in ("alloc", "locked", "copy_on_keep")}, 5, (1, 2))
-    advice = story.advice(trials).splitlines()
-    assert [line[:2] for line in advice] == ["1.", "2.", "3.", "4.", "5."]
-    cheapest = story.ladder(trials, "sharded").iloc[0]
-    assert (cheapest["configuration"], cheapest["strategy"]) == ("heap / G1 / 25", STRATEGIES["copy_on_keep"].label)
-    faster = story.scaling(trials)
-    assert set(faster["threads"]) == {2}
-    assert faster["times as fast as one"].str.match(r"(1\.9|2\.0)\d times").all()
-    assert len(story.remote(trials)) == 2 * len(CONFIGURATIONS)
-    assert story.sizes(trials.iloc[:0], 2) == ""
-    assert set(story.books(trials)["blow-up"]) == {"1.50"}
-    for nothing in (trials.iloc[:0], trials[trials["topology"] == "virtual"]):
-        assert story.verdict(nothing, claims.evaluate(nothing))
-        for topology in TOPOLOGIES:
-            assert isinstance(story.ladder(nothing, topology), pd.DataFrame)
-            assert isinstance(plots.ladder(nothing, topology), Figure)
-    assert isinstance(plots.cost_by_threads(trials, "pipeline"), Figure)
-
-
-def test_the_overview_shows_every_comparison_and_which_are_decided() -> None:
-    sure = made_up({"alloc": 100.0, "locked": 300.0, "copy_on_keep": 80.0}, 5)
-    judged = story.judged(sure)
-    assert len(judged) == 20 and set(judged["n"]) == {5}
-    by_name = judged.groupby("strategy")["verdict"].unique()
-    assert (list(by_name["locked"]), list(by_name["copy_on_keep"])) == (["allocate"], ["pool"])
-    drawn = plots.overview(judged)
-    assert "20 comparisons, 20 of them decided" in alt(drawn)
-    assert [axis.get_title() for axis in drawn.axes] == list(TOPOLOGIES)
-    marks = [each for axis in drawn.axes for each in axis.collections]
-    strokes = [line for each in marks if isinstance(each, LineCollection) for line in each.get_segments()]
-    points = [place for each in marks if isinstance(each, PathCollection) for place in np.asarray(each.get_offsets())]
-    assert sorted(x for x, _ in points) == pytest.approx(sorted(judged["ratio"]))
-    assert sorted(line[0][0] for line in strokes) == pytest.approx(sorted(judged["low"])), "each with its interval"
-    assert sorted(line[1][0] for line in strokes) == pytest.approx(sorted(judged["high"]))
-    noisy = sure.assign(cpu_ns_per_packet=sure["cpu_ns_per_packet"] * np.where(sure["block"] % 2, 9.0, 1.0))
-    open_ones = story.judged(noisy)
-    assert set(open_ones["verdict"]) == {"inconclusive"}
-    assert why_nothing(plots.overview(judged.iloc[:0]))
-
-
-def test_what_the_collector_takes_is_left_out_on_both_sides() -> None:
-    costly = made_up({"alloc": 300.0, "owner": 100.0}, 5)
-    costly["gc_cpu_share"] = np.where(costly["strategy"] == "alloc", 0.75, 0.0)
-    split = story.of_collectors(costly)
-    assert list(split["topology"]) == ["sharded", "sharded", "pipeline", "pipeline", "virtual", "virtual"]
-    assert (set(split["verdict"]), set(split["verdict on it"])) == ({"pool"}, {"allocate"}), (
-        "75 ns without its collector"
-    )
-    assert set(split["the collector's, allocating"]) == {"75%"} and set(split["the collector's, pool"]) == {"0%"}
-    assert story.of_collectors(costly.iloc[:0]).empty
-
-
 def paced(language: str, topology: str) -> ThreadsSpec:
     """In real time at a low rate, with fewer processors than it takes."""
     java = {"runtime": 25, "collector": "g1", "heap_mb": HEAP_MB} if language == "java" else {}
@@ -472,28 +411,6 @@ def test_real_time_takes_two_processors_more_than_workers(monkeypatch: pytest.Mo
     }  # fmt: skip
 
 
-def test_cells_side_by_side_are_an_experiment_of_their_own() -> None:
-    planned = STUDY.plan(profile(unpadded=True, topologies=["pipeline"], threads=[1]), Machine(cores=4))
-    specs = [item.spec for item in planned if isinstance(item.spec, ThreadsSpec)]
-    assert {spec.strategy for spec in specs if not spec.padded} == {"owner"} < set(UNPADDED)
-    asked = [question.b for question in STUDY.questions(profile(unpadded=True), Machine(cores=4))]
-    assert asked and all(isinstance(spec, ThreadsSpec) and spec.padded for spec in asked)
-    trials = made_up(CENTRES_NS, 5)
-    close = trials[trials["strategy"] == "owner"]
-    close = close.assign(padded=False, cpu_ns_per_packet=2 * close["cpu_ns_per_packet"])
-    both = pd.concat([trials, close], ignore_index=True)
-    told = story.spacing(both)
-    assert set(told["strategy"]) == {"owner"}
-    assert told["side by side over apart"].str.match(r"(1\.9|2\.0)\d times").all()
-    assert story.ladder(both, "pipeline").equals(story.ladder(trials, "pipeline"))
-    assert story.spacing(trials).empty
-    counted = close.assign(counted=True, l1d_misses_per_packet=7.0)
-    assert story.events(both).empty
-    with_events = pd.concat([both, counted], ignore_index=True)
-    assert set(story.events(with_events)["l1d_misses"]) == {"7.00"}
-    assert story.spacing(with_events).equals(told), "what counts takes time"
-
-
 def test_events_are_counted_where_the_processor_can(data: Path) -> None:
     plain = spec_of(CPP[0])
     counted = plain.model_copy(update={"counted": True})
@@ -550,10 +467,6 @@ def test_a_trial_before_the_simulated_cache_does_the_same_work_and_finds_what_is
     for _, row in shared.iterrows():
         parts = row["true_sharing_per_packet"] + row["false_sharing_per_packet"]
         assert row["coherence_misses_per_packet"] == pytest.approx(parts)
-
-
-def test_sharing_has_a_row_per_spacing_of_cells(shared: pd.DataFrame) -> None:
-    assert story.sharing(shared.iloc[:0]).empty
 
 
 @pytest.mark.parametrize(

@@ -192,21 +192,6 @@ def test_the_dictionary_and_the_data_package_are_those_of_the_schemas() -> None:
         assert path.read_text(encoding="utf-8") == text, "run `python -m allocpool.campaign.dictionary`"
 
 
-@pytest.mark.parametrize(
-    ("dtype", "word"),
-    [("bool", "boolean"), ("boolean", "boolean"), ("int64", "integer"), ("Int64", "integer"), ("float64", "number"),
-     ("Float64", "number"), ("string", "string")],
-)  # fmt: skip
-def test_every_type_has_its_own_word_in_the_dictionary(dtype: str, word: str) -> None:
-    assert dictionary.field_type(pd.Series([], dtype=dtype).dtype) == word
-
-
-@pytest.mark.parametrize("dtype", ["datetime64[ns]", "category", "object", "complex128"])
-def test_a_type_without_a_word_fails_the_dictionary(dtype: str) -> None:
-    with pytest.raises(ValueError, match="no word in the dictionary"):
-        dictionary.field_type(pd.Series([], dtype=dtype).dtype)
-
-
 SHIPPED = sorted(path.parent for path in home.shipped_dir().rglob("provenance.json"))
 
 
