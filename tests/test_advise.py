@@ -9,7 +9,6 @@ import re
 import struct
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,12 @@ from allocpool.decisions import decide, judged_by
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
-from allocpool.studies.your_workload import check, packets, plots, saved, story
+from allocpool.studies.your_workload import check, packets, saved, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
 from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, WORKLOADS, at_length, outcome_of
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import Recording, read_recording
-from allocpool.studies.your_workload.reader import OWN, advice_for, apart, workload_of
+from allocpool.studies.your_workload.reader import OWN, advice_for, workload_of
 from allocpool.studies.your_workload.specs import MessagesSpec
 from allocpool.studies.your_workload.workload import CHOOSE, Cell, Workload, understood
 
@@ -115,20 +114,6 @@ def test_neither_is_told_and_no_time_would_settle_it() -> None:
     assert told.minutes_more is None
 
 
-def test_no_time_is_promised_for_what_is_tried_no_further() -> None:
-    """Every third trial loses at the reader's rate: after 16 it stays open whether a side keeps up."""
-
-    class SometimesLosing(Laboratory):
-        def measure(self, spec: MessagesSpec) -> Measured:
-            paced = sum(one.strategy == spec.strategy and one.rate_per_s is not None for one in self.records)
-            late = spec.rate_per_s is not None and paced % 3 == 1
-            return replace(super().measure(spec), lost_ppm=5000.0 if late else 0.0)
-
-    told = ask(SometimesLosing(), minutes=10.0)
-    assert {told.figures[side].standing for side in ("alloc", "pool")} == {UNKNOWN}
-    assert (told.answer, told.minutes_more) == ("open", None)
-
-
 def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
     told = ask(Laboratory(lambda _: 3.0, noise=0.001), minutes=0.4)
     assert told.effect.n < 5
@@ -173,19 +158,6 @@ def test_the_edge_is_found_within_its_interval() -> None:
         assert room.limited_by == "pause"
 
 
-def test_what_is_not_shown_turns_nothing() -> None:
-    """From 100,000 in flight every other trial of allocation loses: it neither keeps up nor is it shown not to."""
-    half = Laboratory(
-        lambda _: 0.7,
-        edge=lambda spec: spec.rate_per_s or 3e6 if spec.in_flight > 1e5 and spec.strategy == "alloc" else 1e9,
-    )
-    told = ask(half, minutes=30.0)
-    assert told.answer == "allocate"
-    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
-    assert turn.answer is None
-    assert max(value.value for value in told.explored if value.parameter == "in_flight") > 1e5
-
-
 @pytest.mark.parametrize("by", ["cost", "losses"])
 def test_both_ends_of_a_turn_are_shown_by_five_trials_a_side(by: str) -> None:
     def is_far(spec: MessagesSpec) -> bool:
@@ -209,15 +181,6 @@ def test_both_ends_of_a_turn_are_shown_by_five_trials_a_side(by: str) -> None:
             there = [spec for spec in laboratory.records if (spec.in_flight, spec.strategy) == (end, side)]
             assert sum(spec.rate_per_s is not None for spec in there) >= 5
             assert by == "losses" or sum(spec.rate_per_s is None for spec in there) >= 5
-
-
-def test_it_says_how_far_nothing_turned_it_and_why_it_went_no_further() -> None:
-    told = ask(Laboratory(), minutes=20.0)
-    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
-    assert turn.answer is None
-    assert turn.up_to
-    assert turn.up_to > 1e6
-    assert turn.ended
 
 
 @pytest.mark.parametrize("minutes", [0.5, 1.0, 3.0])
@@ -356,49 +319,11 @@ def test_the_articles_packets_are_set_against_the_same_as_messages(alloc_ns: flo
     assert found[0].larger.decision.ratio == pytest.approx(2.5, rel=noise)
 
 
-def test_configurations_that_are_off_either_way_agree_in_the_mean() -> None:
-    """The mean is as sure as all of them are together, and no surer."""
-    parts: list[list[pd.DataFrame]] = [[], []]
-    for name, off in (("heap / G1 / 25", 1.2), ("heap / Parallel / 25", 1 / 1.2)):
-        told = {"configuration": name}
-        parts[0].append(trials_of(MESSAGES | told, "cpu_ns_per_message", 300.0 * off))
-        parts[1].append(trials_of(PACKETS | told, "cpu_ns_per_packet", 300.0))
-    found = packets.alike(*map(pd.concat, parts))
-    assert [each.apart.direction for each in found] == [1, -1]
-    mean = packets.together(found)
-    assert mean.equivalent and mean.decision.ratio == pytest.approx(1.0, abs=0.03)
-    assert mean.decision.low < 1 < mean.decision.high
-    width = math.log(mean.decision.high / mean.decision.low)
-    apart = [math.log(each.apart.decision.high / each.apart.decision.low) for each in found]
-    assert width == pytest.approx(math.sqrt(sum(each**2 for each in apart)) / 2, rel=0.15)
-
-
 @pytest.mark.parametrize("apart", [{"heap_mb": 410}, {"queue_size": 5}, {"case": "C"}, {"status": "failed"}])
 def test_packets_of_another_set_up_are_not_the_same(apart: dict[str, object]) -> None:
     messages = trials_of(MESSAGES, "cpu_ns_per_message", 300.0)
     found = packets.alike(messages, trials_of(PACKETS | apart, "cpu_ns_per_packet", 300.0))
     assert found == []
-
-
-def test_pictures_say_the_same_in_words() -> None:
-    told = ask(Laboratory(), minutes=10.0, also="netty")
-    for name in ("overview", "robustness", "memory"):
-        assert getattr(plots, name)(told).axes
-        assert "alloc" in getattr(plots, f"{name}_alt")(told).lower()
-    for panel in ("Below: rates", "Last: delays"):
-        assert panel in plots.overview_alt(told)
-    unbounded = replace(told.headroom["alloc"], rate_per_s=None, held_per_s=None, lost_per_s=None)
-    costs_only = replace(
-        told, headroom=dict.fromkeys(told.headroom, unbounded),
-        figures={
-            name: replace(each, delay_p50_ms=None, delay_p99_ms=None, delay_p999_ms=None)
-            for name, each in told.figures.items()
-        },
-    )  # fmt: skip
-    assert len(plots.overview(costs_only).axes) == 1, "what nothing is known of has no panel"
-    empty = ask(Laboratory(), None)
-    assert plots.overview(empty).axes
-    assert plots.robustness(empty).axes
 
 
 @pytest.mark.parametrize(
@@ -515,32 +440,12 @@ def test_a_trial_states_what_the_reader_said() -> None:
     assert free == understood(GIVEN | {"kept": "1%", "live": "100m", "delay": "10ms"}).spec_of(Cell("g1", "alloc"), 0)
 
 
-def test_the_notebook_takes_the_readers_parameters_apart_from_the_studys() -> None:
-    own, settings = apart({"profile": "quick", "overrides": {"mine": {"rate": "1e5"}, "minutes": 3, "blocks": 2}})
-    assert own == NOTHING_GIVEN | {"mine": {"rate": "1e5"}, "minutes": 3}
-    assert settings == {"profile": "quick", "overrides": {"blocks": 2}}
-
-
 def test_an_advice_in_a_file_is_the_same_and_says_where_it_was_measured(tmp_path: Path) -> None:
     told, file = ask(Laboratory(lambda _: 1.4), minutes=6.0, kept="1%"), tmp_path / "advice.json"
     saved.save(told, file)
     again = advice_for(NOTHING_GIVEN | {"saved": str(file)})
     assert again.as_json() | {"ended": told.ended} == told.as_json()
     assert again.measured == told.measured and again.turns
-
-
-@pytest.mark.parametrize("kept", [True, False])
-def test_the_page_shows_the_readers_own_last_advice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
-) -> None:
-    monkeypatch.setenv("ALLOCPOOL_DATA", str(tmp_path))
-    told = ask(Laboratory(lambda _: 1.4), minutes=6.0, kept="1%")
-    if kept:
-        saved.keep(told)
-    else:
-        (tmp_path / "advice.json").write_text("{}")
-    shown = advice_for(NOTHING_GIVEN)
-    assert shown.is_example != kept and (shown.measured == told.measured) == kept
 
 
 @pytest.mark.parametrize(
@@ -601,12 +506,6 @@ def test_a_check_that_is_interrupted_is_none_and_goes_on_from_its_records(stops_
     laboratory.stops_after = None
     whole = Laboratory()
     assert check.check("ticks", 2.0, 2.0, laboratory)[2:] == check.check("ticks", 2.0, 2.0, whole)[2:]
-
-
-def test_a_check_of_what_is_on_record_measures_nothing(data: Path) -> None:
-    told = CliRunner().invoke(main, ["bench", "advice", "--on-record", "--workload", "ticks"])
-    assert told.exit_code == 0
-    assert not (data / "raw").exists()
 
 
 @pytest.mark.parametrize(
@@ -772,18 +671,6 @@ def test_rates_are_over_the_whole_recording_without_the_recorders_own(
     assert told.allocation_mb_per_s == told.byte_arrays_mb_per_s == 0.5
     assert [site.method for site in told.sites] == ["Program.call:1"]
     assert [size for size, _ in told.sizes] == [(10 << 20) - 16]
-
-
-def test_a_recording_with_fields_that_hold_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    events: list[tuple[str, dict[str, object]]] = [
-        ("jdk.GarbageCollection", {"gcId": 1, "name": "G1New"}),
-        ("jdk.GCHeapSummary", {"gcId": None, "when": "After GC", "heapUsed": "N/A"}),
-        ("jdk.GCHeapConfiguration", {"maxSize": None, "startTime": "+292278994-08-17T07:12:55.807Z"}),
-        ("jdk.ObjectAllocationSample", {"weight": None, "objectClass": None, "stackTrace": {"frames": [None]}}),
-    ]
-    told = recording_of(events, tmp_path, monkeypatch)
-    assert (told.live_mb, told.heap_mb) == (None, None)
-    assert not any("saw no collection" in line for line in told.missing)
 
 
 def test_a_recording_that_ends_too_early_is_read_up_to_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from allocpool import decisions
 from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
@@ -70,32 +67,6 @@ def test_a_wrong_setting_is_refused_in_one_line_that_names_the_choices(text: str
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "mode=fragmentation technique=malloc distribution=uniform live_mb=4000000",
-        "mode=fragmentation technique=byte_array distribution=uniform live_mb=4000000",
-        "mode=allocation technique=malloc bytes=1073741824 slots=16777216",
-    ],
-)
-def test_a_live_set_larger_than_the_machine_is_refused_before_anything_starts(text: str) -> None:
-    refusal = Launcher().refusal(single.parse_spec(text.split()))
-    assert refusal is not None
-    assert "this machine has" in refusal and "choose" in refusal
-
-
-def test_direct_memory_is_reclaimed_on_request_and_only_there() -> None:
-    launcher = Launcher()
-    flags = {}
-    for technique in ("direct_buffer", "byte_array"):
-        spec = single.parse_spec(["mode=allocation", f"technique={technique}", "bytes=1024"])
-        launch = launcher.launch_of(spec)
-        assert launch.jvm is not None
-        flags[technique] = launch.jvm.flags
-    assert "-XX:+DisableExplicitGC" not in flags["direct_buffer"]
-    assert "-XX:+DisableExplicitGC" in flags["byte_array"]
-
-
 @pytest.mark.parametrize("allocator", ["glibc", "glibc_keeping", "jemalloc", "mimalloc", "tcmalloc"])
 def test_malloc_and_free_are_told_apart_and_agree_with_the_allocators_books(data: Path, allocator: str) -> None:
     text = f"mode=allocation technique=malloc allocator={allocator} bytes=1024 {SHORT}"
@@ -115,13 +86,6 @@ def test_a_java_trial_tells_its_pauses_and_the_bytes_that_the_jvm_counted(data: 
     assert told["ns_per_alloc"] > 0 and told["ns_per_free"] is None
     assert told["gc_pause_ms"] is not None and told["gc_pauses"] >= 0
     assert 10_240 + 12 <= told["heap_bytes_per_buffer"] <= 10_240 + 40
-
-
-def test_exhausted_direct_memory_is_a_row_with_its_reason(data: Path) -> None:
-    found = record(f"mode=allocation technique=direct_buffer bytes=1048576 slots=64 direct_mb=16 {SHORT}")
-    assert found.status == "out_of_memory"
-    assert "direct buffer memory" in found.reason.lower()
-    assert "\n" not in found.reason
 
 
 @pytest.mark.parametrize("technique", ["byte_array", "heap_buffer", "direct_buffer", "arena_confined"])
@@ -179,14 +143,6 @@ def test_every_profile_is_a_plan_of_distinct_trials(profile: str) -> None:
     assert isinstance(opened.profile, AllocationProfile)
     planned = plan_allocation(opened.profile, Machine(cores=2))
     assert planned and len({item.spec for item in planned}) == len(planned)
-
-
-def test_a_wrong_group_is_refused_in_one_line() -> None:
-    groups = [{"served_by": ["g1/25"], "techniques": ["malloc"]}]
-    with pytest.raises(UserError, match=r"belong to Java|collector"):
-        campaign.open_study("allocation", "smoke", {"allocation": groups})
-    with pytest.raises(UserError, match=r"choose one of glibc, glibc_keeping, jemalloc"):
-        campaign.open_study("allocation", "smoke", {"allocation": [{"served_by": ["dl"], "techniques": ["malloc"]}]})
 
 
 def test_a_campaign_goes_on_past_a_trial_that_runs_out_of_memory(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,11 +282,6 @@ def test_what_a_claim_speaks_of_and_was_not_measured_keeps_it_open(claim: str, l
     assert outcomes(trials[~inside])[claim] == OPEN
 
 
-def test_what_is_said_of_collections_needs_collections() -> None:
-    found = outcomes(several_blocks({}).assign(gc_pauses=1.0))
-    assert found["heap-slows-down"] == OPEN and found["small-java"] == REPRODUCED
-
-
 @pytest.mark.parametrize(
     ("factors", "outcome"),
     [
@@ -345,14 +296,6 @@ def test_alike_is_an_equality_shown_by_its_trials(factors: tuple[float, ...], ou
         trials.loc[(trials["memory"] == "direct") & (trials["block"] == block), "ns_per_pass"] *= factor
     assert outcomes(trials)["copies-alike"] == outcome
     assert outcomes(trials[trials["block"] < 4])["copies-alike"] == OPEN
-
-
-def test_copies_that_differ_by_as_much_as_matters_are_rarely_called_alike() -> None:
-    random, alike = np.random.default_rng(5), 0
-    for _ in range(200):
-        heap, direct = (np.exp(random.normal(level, 0.2, 5)) for level in (0.0, math.log(allocation_claims.NOT_HUGELY)))
-        alike += decisions.compare(heap.tolist(), direct.tolist(), allocation_claims.NOT_HUGELY).p_equal <= 0.05
-    assert alike <= 19  # of 200 at 5%: more are as unlikely as one in a hundred
 
 
 def test_each_claim_can_fail() -> None:
@@ -376,16 +319,3 @@ def test_each_claim_can_fail() -> None:
     turned = several_blocks({})
     turned["ns_per_free"] *= 100
     assert outcomes(turned)["free-cheaper"] == REFUTED
-
-
-def pooled(ratio: float, noise: float, touch: str = "page", blocks: int = 6) -> pd.DataFrame:
-    """Fresh buffers that cost so many times as much as pooled ones."""
-    random = np.random.default_rng(3)
-    return pd.DataFrame(
-        {
-            "mode": "allocation", "status": "ok", "technique": "malloc", "served_by": "glibc", "touch": touch,
-            "bytes": 64, "strategy": strategy, "block": block, "ns_per_buffer": cost_ns * random.lognormal(0, noise),
-        }
-        for block in range(blocks)
-        for strategy, cost_ns in (("alloc", 100.0 * ratio), ("pool", 100.0))
-    )  # fmt: skip

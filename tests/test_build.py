@@ -17,7 +17,6 @@ from allocpool.compile import __main__ as compile_all
 from allocpool.compile import (
     code_hash,
     java_classpath,
-    java_modules,
     native_library,
     settings_of_tests,
     sources,
@@ -76,38 +75,11 @@ def test_the_hash_follows_content_and_nothing_else(checkout: Path) -> None:
     assert code_hash("native", "packets-java") != before
 
 
-def test_a_new_module_leaves_the_others_as_they_are_and_a_new_setting_does_not(checkout: Path) -> None:
-    before = code_hash("packets-java")
-    pom = checkout / "workloads" / "pom.xml"
-    text = pom.read_text()
-    pom.write_text(text.replace("<module>ring</module>", "<module>ring</module>\n    <module>another</module>"))
-    assert pom.read_text() != text and code_hash("packets-java") == before
-    pom.write_text(text.replace("<maven.compiler.release>11", "<maven.compiler.release>17"))
-    assert code_hash("packets-java") != before
-
-
-def test_an_unknown_set_is_refused_with_the_known_ones(checkout: Path) -> None:
-    with pytest.raises(UserError, match=r"unknown source set 'rust': choose one of native, .*packets-java"):
-        code_hash("rust")
-
-
 def test_the_child_s_sources_are_what_it_imports() -> None:
     package = ROOT / "src" / "allocpool"
     files = {file.relative_to(package).as_posix() for file in sources.child_sources("allocpool.packets.child.batch")}
     assert {"__init__.py", "trial/child/__init__.py", "trial/child/__main__.py", "packets/child/batch.py"} <= files
     assert not files & {"cli.py", "doctor.py", "trial/runner.py", "packets/specs.py"}
-
-
-def test_a_module_is_hashed_with_the_siblings_it_uses(checkout: Path) -> None:
-    user = checkout / "workloads" / "user"
-    user.mkdir()
-    pom = (checkout / "workloads" / "packets" / "pom.xml").read_text()
-    dependency = "<dependencies><dependency><groupId>allocpool</groupId><artifactId>packets</artifactId></dependency>"
-    (user / "pom.xml").write_text(pom.replace("<dependencies>", dependency, 1))
-    before = code_hash("user-java")
-    file = java_file(checkout)
-    file.write_text(file.read_text() + "// more\n")
-    assert code_hash("user-java") != before
 
 
 def test_compiler_flags_are_of_all_native_projects_and_each_has_sources_of_its_own(checkout: Path) -> None:
@@ -171,13 +143,6 @@ def test_other_compiler_flags_are_another_build(checkout: Path, monkeypatch: pyt
     assert "-fno-inline" in second.flags
 
 
-def test_a_library_for_the_cpu_of_this_machine_is_another_build(checkout: Path) -> None:
-    plain, host = native_library(), native_library(host_cpu=True)
-    assert host.library != plain.library
-    assert host.code_hash == plain.code_hash
-    assert "-march=native" in host.flags and "-march=native" not in plain.flags
-
-
 def test_a_moved_checkout_finds_its_builds(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     native_library()
     moved = checkout.with_name("moved")
@@ -234,19 +199,6 @@ def test_a_failed_java_build_is_one_line_that_names_the_error_and_the_log(checko
     assert "\n" not in str(failed.value)
 
 
-def test_a_module_for_a_newer_java_is_refused_with_the_remedy(checkout: Path) -> None:
-    module = checkout / "workloads" / "tomorrow"
-    module.mkdir()
-    pom = (checkout / "workloads" / "packets" / "pom.xml").read_text()
-    released = "<properties><maven.compiler.release>99</maven.compiler.release></properties>\n  <dependencies>"
-    (module / "pom.xml").write_text(pom.replace("<dependencies>", released, 1))
-    assert "tomorrow" in java_modules()
-    with pytest.raises(UserError, match=r"tomorrow needs a JDK 99 or newer .* install one and set JAVA_HOME"):
-        java_classpath("tomorrow")
-    with pytest.raises(UserError, match=r"unknown Java module 'nowhere': choose one of .*packets"):
-        java_classpath("nowhere")
-
-
 @pytest.mark.parametrize("program", [compile_all.main, lambda: fetch_all.main(["11"])])
 def test_set_up_names_the_folder_that_takes_no_files(
     program: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -258,9 +210,3 @@ def test_set_up_names_the_folder_that_takes_no_files(
     assert program() == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert str(taken) in line
-
-
-def test_a_double_quote_in_the_name_of_a_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOCPOOL_BUILD", str(tmp_path / 'a"b'))
-    with pytest.raises(UserError, match=r"double quote[^\n]*$"):
-        native_library()

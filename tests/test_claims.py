@@ -28,7 +28,6 @@ from allocpool.evidence.claims import (
 )
 from allocpool.evidence.tables import NOT_TESTED
 from allocpool.packets.comparisons import (
-    AS_CMS,
     AS_PARALLEL,
     NOW,
     PUBLISHED,
@@ -45,7 +44,6 @@ from allocpool.studies.realtime.claims import REALTIME_CLAIMS
 BY_ID = {claim.id: claim for claim in BATCH_CLAIMS}
 STANDS_FOR = {"cms": "parallel", "genzgc": "zgc", "shenandoah": "g1", "epsilon": "zgc"}
 CMS = ("java", "heap", "cms", 11, None, "heap / CMS / 11")
-HEAP_CMS = ("java", "heap", "parallel", 11, None, "heap / Parallel / 11")
 CPP = synthetic.CONFIGURATIONS[-2:]
 
 
@@ -180,12 +178,6 @@ def test_data_of_the_published_shape_refute_what_it_denies(name: str, set_up: st
     assert article[name, set_up].outcome == MIXED, "it bears out others"
 
 
-@pytest.mark.parametrize("set_up", [THEN, NOW])
-def test_what_is_denied_by_less_than_what_matters_stays_open(set_up: str, article: Verdicts) -> None:
-    found = article["pool-everywhere-batch", set_up]
-    assert (found.outcome, set(found.evidence["shown"])) == (OPEN, {AS_PUBLISHED, EQUIVALENT})
-
-
 @pytest.mark.parametrize("key", EVERY, ids=" ".join)
 def test_data_of_the_opposite_shape_refute_a_claim(key: tuple[str, str], inverted: Verdicts) -> None:
     assert inverted[key].outcome in (REFUTED, MIXED), inverted[key].sentence
@@ -219,14 +211,6 @@ def test_then_and_now_are_judged_apart() -> None:
     found = verdicts(since_then, "others-collapse-c")
     outcomes = {found["others-collapse-c", name].outcome for name in (THEN, NOW)}
     assert (found["others-collapse-c", THEN].outcome, len(outcomes)) == (REPRODUCED, 2)
-
-
-def test_each_reading_of_what_the_article_calls_cms_is_judged_apart() -> None:
-    def parallel_is_another(row: dict[str, object]) -> float:
-        return upside_down(row) if row["collector"] == "parallel" else true_to_article(row)
-
-    found = verdicts(parallel_is_another, "mix-low-use")
-    assert (found["mix-low-use", AS_CMS].outcome, found["mix-low-use", AS_PARALLEL].outcome) == (REPRODUCED, REFUTED)
 
 
 def test_a_configuration_that_departs_from_the_published_one_takes_no_part() -> None:
@@ -280,14 +264,6 @@ def test_each_strategy_is_each_strategy(name: str) -> None:
     assert {item.what.split()[-2] for item in found.missing} == {"mix"}
 
 
-def test_a_collector_that_took_no_part_leaves_a_claim_open() -> None:
-    found = verdicts(
-        true_to_article, "mix-low-use", configurations=tuple(s for s in ALL if s[2] not in ("cms", "parallel"))
-    )
-    assert found["mix-low-use", AS_CMS].outcome == OPEN
-    assert found["mix-low-use", AS_CMS].missing == (Missing("CMS", "not part of this campaign"),)
-
-
 def test_a_failed_cell_leaves_a_claim_open() -> None:
     trials = synthetic.fail(
         synthetic.trials(centre=true_to_article, configurations=ALL), "heap / G1 / 11", "alloc", "C"
@@ -310,21 +286,6 @@ def test_the_published_cms_rows_are_told_apart_by_their_shape() -> None:
     assert few.outcome == OPEN
 
 
-def test_each_release_has_its_own_distance() -> None:
-    of_25 = ("java", "heap", "parallel", 25, None, "heap / Parallel / 25")
-
-    def far_off(row: dict[str, object]) -> float:
-        shape = 30.0 if row["case"] == "B" else 1.0
-        return synthetic.published_centre(row) * (shape if row["runtime"] == 25 else 1.0)
-
-    one, both = (
-        synthetic.trials(blocks=5, centre=far_off, configurations=(HEAP_CMS, CMS, *more)) for more in ((), (of_25,))
-    )
-    found = [evaluate(trials, [BY_ID["cms-is-cms"]])[0] for trials in (one, both)]
-    assert [verdict.outcome for verdict in found] == [REFUTED, REFUTED]
-    assert found[1].evidence["larger"].to_list() == ["distance of Parallel 11"]
-
-
 def test_published_object_counts_imply_the_size_of_case_a() -> None:
     gc, cases = reference.load("allocate_or_pool_gc"), reference.load("allocate_or_pool_cases")
     sizes = implied_case_a_size(gc, cases)["implied_size"]
@@ -338,20 +299,6 @@ def judged_case_a(gc: pd.DataFrame) -> Verdict:
     cases = reference.load("allocate_or_pool_cases")
     claim = replace(BY_ID["case-a-size"], evidence=lambda _batch: case_a_evidence(gc, cases))
     return claims.judge(claim, Batch(synthetic.trials(blocks=1), PUBLISHED))
-
-
-def gc_with_case_a(size: float) -> pd.DataFrame:
-    """The published object counts, had case A had that size."""
-    gc = reference.load("allocate_or_pool_gc")
-    in_a = gc["case"] == "A"
-    per_packet = gc["strategy"].map({"alloc": 11, "mix": 5, "pool": 5})
-    gc.loc[in_a, "live_objects_millions"] += (size - 1000) * per_packet[in_a] / 1e6
-    return gc
-
-
-@pytest.mark.parametrize(("size", "outcome"), [(10_000, REPRODUCED), (1_000, REFUTED)])
-def test_the_size_of_case_a_goes_either_way(size: float, outcome: str) -> None:
-    assert judged_case_a(gc_with_case_a(size)).outcome == outcome
 
 
 def test_findings_have_every_claim_of_every_study_before_anything_is_measured() -> None:

@@ -7,11 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import synthetic
-from matplotlib.collections import PathCollection
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from allocpool.campaign import campaign
@@ -19,11 +16,10 @@ from allocpool.errors import UserError
 from allocpool.evidence import style
 from allocpool.packets import cells, published
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.specs import PacketsSpec
-from allocpool.runtimes import COLLECTORS, FEATURES, Collector, collector_named, collectors_on, jvm_flags
+from allocpool.runtimes import COLLECTORS, FEATURES, Collector, collector_named
 from allocpool.runtimes import collectors as table
 from allocpool.runtimes import flags as runtime_flags
-from allocpool.runtimes.threads import GC, OTHER, group_of
+from allocpool.runtimes.threads import GC, group_of
 from allocpool.studies.batch import plots as batch_plots
 
 TOY = replace(
@@ -62,11 +58,6 @@ def drawn() -> Figure:
     )
     results = cells.cells(synthetic.trials(centre=lambda _row: 100.0, configurations=configurations))
     return batch_plots.published_against_measured(results.assign(published_ns=50.0))
-
-
-def colours_in(figure: Figure) -> set[str]:
-    marks = [found for axis in figure.axes for found in axis.collections if isinstance(found, PathCollection)]
-    return {to_hex(colour) for found in marks for colour in np.asarray(found.get_facecolor())}
 
 
 def legend_of(figure: Figure) -> list[str]:
@@ -111,11 +102,6 @@ def test_a_row_with_flags_for_a_release_without_it_is_refused(features: tuple[in
         replace(TOY, flags=dict.fromkeys(features, ("-XX:+UseToyGC",)), last=27)
 
 
-def test_a_row_whose_roomy_heap_is_too_small_to_start_is_refused() -> None:
-    with pytest.raises(ValueError, match="collector toy: roomy_heap_mb 98 is below smallest_heap_mb 99"):
-        replace(TOY, roomy_heap_mb=98)
-
-
 def test_traits_are_those_that_the_studies_were_made_with() -> None:
     assert table.collectors_that(lambda row: row.stop_the_world) == ("serial", "parallel", "cms")
     assert table.collectors_that(lambda row: row.is_control) == ("epsilon",)
@@ -145,12 +131,6 @@ def test_traits_are_those_that_the_studies_were_made_with() -> None:
 def test_an_unknown_collector_is_refused_wherever_it_is_asked_about(asks: Callable[[], object]) -> None:
     with pytest.raises(UserError, match=UNKNOWN):
         asks()
-
-
-def test_an_unknown_label_names_the_known_ones() -> None:
-    assert table.collector_labelled("generational ZGC").name == "genzgc"
-    with pytest.raises(UserError, match="unknown collector 'genzgc': choose one of Serial, Parallel, CMS, G1, ZGC"):
-        table.collector_labelled("genzgc")
 
 
 SEEN = {
@@ -184,71 +164,6 @@ def test_a_row_knows_the_threads_that_its_jvm_was_seen_with(feature: int, name: 
 def test_threads_of_several_collectors_are_in_no_row(thread: str) -> None:
     assert group_of(thread) == GC
     assert not any(thread.startswith(row.thread_names) for row in COLLECTORS.values())
-
-
-@pytest.mark.parametrize("thread", ["VM Periodic Tas", "Signal Dispatch", "Reference Handl", "Monitor Deflati", "java"])
-def test_threads_of_the_jvm_itself_are_not_the_collectors(thread: str) -> None:
-    assert group_of(thread) == OTHER
-
-
-def test_its_threads_are_nobodys_without_a_row() -> None:
-    assert group_of("Toy Worker#0") == OTHER
-
-
-@pytest.mark.usefixtures("toy")
-class TestAToyCollector:
-    def test_has_flags_where_it_exists(self) -> None:
-        assert collectors_on(25)[-1] == "toy" and "toy" not in collectors_on(21)
-        made = jvm_flags("toy", 25, heap_mb=128, gc_log=Path("gc.log"))
-        assert made[0] == "-XX:+UseToyGC"
-        (log,) = (flag for flag in made if "gc.log" in flag)
-        assert log.startswith("-Xlog:gc*=info,gc+toy=debug,safepoint=info:file=")
-        with pytest.raises(UserError, match=r"on 21 choose serial, .*; toy runs on 25"):
-            jvm_flags("toy", 21, heap_mb=128)
-
-    def test_is_told_which_pages_its_heap_is_granted(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        (tmp_path / "enabled").write_text("always [madvise] never\n")
-        (tmp_path / "shmem_enabled").write_text("always within_size advise [never] deny force\n")
-        monkeypatch.setattr(runtime_flags, "_HUGE_PAGES", tmp_path)
-        with pytest.raises(UserError, match=r"not granted to toy here, write advise to .*shmem_enabled"):
-            runtime_flags.check_huge_pages("toy")
-
-    def test_has_threads(self) -> None:
-        assert group_of("Toy Worker#0") == GC
-
-    def test_has_specs(self) -> None:
-        asked = {"mode": "batch", "layout": "heap", "collector": "toy", "strategy": "pool", "scale": 0.001}
-        spec = PacketsSpec.model_validate(asked)
-        assert (spec.runtime, spec.heap_mb, spec.pause_target_ms) == (25, 99, 7)
-        assert (spec.configuration.key, spec.configuration.label) == ("java/heap/toy/25", "heap / Toy / 25")
-
-    def test_is_planned_and_listed_by_the_batch_study(self) -> None:
-        opened = campaign.open_study("batch", "smoke", {"configurations": ["java/heap/toy/25"]})
-        planned = opened.plan()
-        assert {item.spec.collector for item in planned if isinstance(item.spec, BatchSpec)} == {"toy"}
-        listed = opened.study.catalogue(opened.profile, planned).set_index("key")
-        assert listed.loc["java/heap/toy/25", "configuration"] == "heap / Toy / 25"
-        assert listed["planned"].sum() == 1 and "java/native/toy/25" in listed.index
-
-    def test_is_drawn_in_its_colour_before_cpp(self) -> None:
-        figure = drawn()
-        assert {TOY.colour, COLLECTORS["g1"].colour, style.colour_of(style.CPP)} <= colours_in(figure)
-        assert legend_of(figure)[:3] == ["G1", "Toy", "C++"]
-
-    def test_is_last_of_the_collectors_in_tables(self) -> None:
-        trials = synthetic.trials(
-            blocks=1, cases=("A",), centre=lambda _row: 100.0,
-            configurations=(
-                ("cpp", "flat", None, None, "glibc", "C++ flat"),
-                ("java", "heap", "toy", 25, None, "heap / Toy / 25"),
-                ("java", "heap", "epsilon", 25, None, "heap / Epsilon / 25"),
-            ),
-        )  # fmt: skip
-        assert cells.configuration_order(trials) == ["heap / Epsilon / 25", "heap / Toy / 25", "C++ flat"]
-
-    def test_is_set_beside_its_published_family(self) -> None:
-        assert published.family("java", "toy") == "G1"
-        assert "toy" not in set(published.published_as_trials()["collector"])
 
 
 def test_a_collector_that_never_frees_is_bounded_by_its_heap(with_row: Callable[[Collector], None]) -> None:

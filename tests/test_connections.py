@@ -16,7 +16,7 @@ from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED
 from allocpool.studies.buffered_io import claims as echo_claims
 from allocpool.studies.buffered_io import connections
 from allocpool.studies.buffered_io.child import footprint
-from allocpool.studies.buffered_io.specs import EchoSpec, Variant
+from allocpool.studies.buffered_io.specs import Variant
 from allocpool.studies.buffered_io.tables import PARTS_TABLE, TRIALS
 
 MB = 2**20
@@ -135,13 +135,6 @@ def test_a_prediction_is_wider_the_further_it_reaches() -> None:
     assert far[0] == pytest.approx(found.intercept_mb + 30_000 * found.bytes_per_connection / MB)
 
 
-def test_one_block_gives_no_interval_and_one_number_of_connections_no_line() -> None:
-    found = connections.line(points({500: 60, 1000: 70}))
-    assert found is not None
-    assert (found.interval, found.predict_mb(30_000)[1]) == ((None, None), None)
-    assert connections.line(points({500: 60}, {500: 70})) is None
-
-
 @pytest.mark.parametrize(
     ("stack", "noise", "adds_up"),
     [(60_000.0, 0.001, "yes"), (65_000.0, 0.001, "yes"), (30_000.0, 0.001, "no"), (40_000.0, 0.9, "cannot be told")],
@@ -153,29 +146,9 @@ def test_parts_add_up_to_the_slope_or_it_is_said(stack: float, noise: float, add
     assert found["parts"].iloc[0] == pytest.approx(stack + 10_000, rel=1e-3)
 
 
-def test_the_published_table_beside_itself_predicts_itself() -> None:
-    table = connections.published_table(published_trials())
-    assert len(table) == 8
-    ours = table["ours at 30,000, MiB"].str.replace(",", "").astype(float) - 80
-    published = table["published MB"].str.replace(",", "").astype(float) * 1e6 / MB
-    assert ours.to_numpy() == pytest.approx(published.to_numpy(), rel=0.02)
-
-
 def outcomes(trials: pd.DataFrame, set_up: str = echo_claims.NOW) -> dict[str, str]:
     verdicts = echo_claims.evaluate(trials)
     return {verdict.claim.id: verdict.outcome for verdict in verdicts if verdict.set_up == set_up}
-
-
-def test_today_is_the_newest_release_in_the_data() -> None:
-    trials = published_trials()
-    newer = trials[trials["runtime"] == 25].assign(runtime=29)
-    newer["variant"] = newer["variant"].str.replace("25", "29")
-    with_newer = pd.concat([trials, newer], ignore_index=True)
-    (found,) = (
-        verdict for verdict in echo_claims.evaluate(with_newer)
-        if verdict.claim.id == "larger-buffers-cost-memory" and verdict.set_up == echo_claims.NOW
-    )  # fmt: skip
-    assert found.evidence["larger"].str.contains("29").all()
 
 
 UNPUBLISHED = ("memory-evicts", "best-size-is-the-messages")
@@ -196,18 +169,6 @@ def test_what_the_published_figures_say_of_each_claim_is_told_and_measured_alike
     assert found.pop("best-size-is-the-messages") == OPEN
     assert {outcome for name, outcome in found.items() if name not in DENIED} == {REPRODUCED}
     assert set(outcomes(published_trials(), echo_claims.THEN).values()) == {OPEN}
-
-
-def test_messages_of_another_size_are_compared_among_themselves() -> None:
-    others = {512: 30.0, 2048: 20.0, 8192: 25.0}
-    costs = {f"java/buffered_reader:{size}/platform/25": (50_000.0, cpu) for size, cpu in others.items()}
-    trials = pd.concat([published_trials(), trials_of(costs, message_bytes=2048)])
-    found = outcomes(trials)
-    assert found["best-size-is-the-messages"] == found["message-sized-buffer-cheapest-in-cpu"] == REPRODUCED
-    assert connections.published_table(trials).equals(connections.published_table(published_trials()))
-    costs["java/buffered_reader:512/platform/25"] = (50_000.0, 10.0)
-    dearer = pd.concat([published_trials(), trials_of(costs, message_bytes=2048)])
-    assert outcomes(dearer)["best-size-is-the-messages"] == MIXED
 
 
 def test_claims_on_threads_chars_and_evictions_can_go_the_other_way() -> None:
@@ -269,12 +230,3 @@ def test_every_profile_plans_each_configuration_once_a_block(profile: str) -> No
     assert len(set(specs)) == len(specs)
     assert opened.plan() == opened.plan()
     assert {spec.block for spec in specs} == set(range(opened.profile.blocks))
-
-
-def test_quick_stays_within_2000_connections_and_runs_every_published_row() -> None:
-    specs = [item.spec for item in campaign.open_study("buffered_io", "quick").plan()]
-    echoes = [spec for spec in specs if isinstance(spec, EchoSpec)]
-    assert max(spec.connections for spec in echoes) <= 2000
-    planned = {(spec.io, spec.buffer or 0) for spec in echoes if spec.threads == "platform"}
-    table = connections.published()
-    assert planned == set(zip(table["io"], table["buffer"], strict=True))

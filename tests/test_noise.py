@@ -11,14 +11,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allocpool.campaign import campaign, store, tidy
-from allocpool.campaign.registry import study_named
+from allocpool.campaign import campaign
 from allocpool.evidence.trials import counted, disturbed_by, finished
-from allocpool.machine.activity import Activity, read_activity
+from allocpool.machine.activity import Activity
 from allocpool.packets.cells import cells
 from allocpool.trial import noise
 from allocpool.trial.jit import Compilations, read_jit_log
-from allocpool.trial.noise import REASONS, Noise, Pace, PaceMeter, disturbance, look
+from allocpool.trial.noise import Noise, Pace, PaceMeter, disturbance, look
 from allocpool.trial.runner import run_trial
 
 LIMIT = 0.1
@@ -59,19 +58,6 @@ def test_a_trial_is_disturbed_by_what_took_more_than_the_limit(changes: dict[str
     around = Noise(**{**QUIET, **changes})
     assert disturbance(around, LIMIT) == reason
     assert disturbance(around, None) is None
-
-
-def test_each_reason_is_counted_apart() -> None:
-    told = [
-        disturbance(Noise(**{**QUIET, **changes}), LIMIT)
-        for changes in (
-            {"before": pace(2.0), "after": pace(2.5)}, {"before": pace(2.5), "after": pace(2.0), "steal_share": 0.2},
-            {"before": pace(2.4), "after": pace(2.5), "usual_compute_ns": 2.0}, {"other_cpu_share": 0.5}, {},
-        )
-    ]  # fmt: skip
-    assert {REASONS[begins]: count for begins, count in zip(REASONS, (1, 1, 2, 1), strict=True)} == disturbed_by(
-        pd.DataFrame({"disturbed": told})
-    )
 
 
 @pytest.fixture
@@ -124,15 +110,6 @@ def test_a_disturbed_trial_is_run_again_once_and_both_are_kept(data: Path, machi
     assert {path: path.stat().st_mtime_ns for path in (data / "raw").glob("*/result.json")} == before
 
 
-def test_a_trial_disturbed_twice_counts_and_is_marked(data: Path, machine: list[float]) -> None:
-    machine += [0.5] * 4
-    opened = campaign.open_study("batch", "smoke", SETTINGS)
-    assert opened.run().repeated == 2
-    counting = counted(attempts(opened))
-    assert list(counting["attempt"]) == [2, 2] and counting["disturbed"].notna().all()
-    assert list(disturbed_by(counting).values()) == [2]
-
-
 def test_no_more_trials_are_run_again_than_the_profile_allows(data: Path, machine: list[float]) -> None:
     machine += [0.5] * 4
     opened = campaign.open_study("batch", "smoke", {**SETTINGS, "repeated_share": 0.5})
@@ -160,16 +137,6 @@ def test_a_repetition_that_was_interrupted_is_made_up_for(
     assert (done.finished, done.repeated) == (2, 1)
 
 
-def test_without_a_limit_nothing_is_marked_or_run_again(data: Path, machine: list[float]) -> None:
-    machine += [0.5] * 2
-    opened = campaign.open_study("batch", "smoke", {k: v for k, v in SETTINGS.items() if k != "disturbed_beyond"})
-    assert opened.profile.disturbed_beyond is None, "profile smoke: tests run beside each other"
-    assert opened.run().repeated == 0
-    trials = attempts(opened)
-    assert list(trials["steal_share"]) == [0.5, 0.5]
-    assert trials["disturbed"].isna().all() and list(trials["status"]) == ["ok", "ok"]
-
-
 def test_a_record_tells_what_went_on_around_its_trial(data: Path) -> None:
     settings = {
         **SETTINGS,
@@ -186,12 +153,6 @@ def test_a_record_tells_what_went_on_around_its_trial(data: Path) -> None:
     assert row["minor_faults"] > 0 and row["voluntary_switches"] > 0
     assert 0 <= row["other_cpu_share"] <= 1
     assert row["compilations"] >= row["recompilations"] >= 0 and row["deoptimizations"] >= 0
-
-
-def test_totals_of_the_machine_only_grow() -> None:
-    first, second = read_activity(), read_activity()
-    assert 0 < first.busy_s <= first.total_s
-    assert second.total_s >= first.total_s and second.busy_s >= first.busy_s
 
 
 def test_a_look_tells_the_spread_of_what_it_can_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,34 +42,11 @@ def path(request: pytest.FixtureRequest) -> Path:
     return found
 
 
-def test_there_are_notebooks() -> None:
-    wanted = {study.notebook for study in every_study()} | {"00_findings"}
-    assert wanted <= {path.stem for path in NOTEBOOKS}
-
-
-def test_one_title_and_it_comes_first(path: Path) -> None:
-    titles = [line for text in source(path, "markdown") for line in text.splitlines() if line.startswith("# ")]
-    assert len(titles) == 1
-    assert read(path).cells[0].source.startswith(titles[0])
-
-
-def test_imports_come_first_and_in_one_cell(path: Path) -> None:
-    code = source(path, "code")
-    assert all(isinstance(found, (ast.Import, ast.ImportFrom)) for found in ast.parse(code[0]).body)
-    assert not [text for text in code[1:] if re.search(r"^(from|import) ", text, re.MULTILINE)]
-
-
 def test_parameters_are_checked_right_after_their_cell(path: Path) -> None:
     cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
     tagged = [index for index, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", [])]
     assert tagged == [1]
     assert "notebook.parameters(globals()" in cells[2].source
-
-
-def test_settings_are_told_of_what_is_shown_not_of_the_profile_asked_for(path: Path) -> None:
-    """Stored results may have been taken with others."""
-    asked = re.compile(r"study\.profile\b(?!\.profile\b)")
-    assert not [text for text in source(path, "code") if asked.search(text)]
 
 
 def test_it_is_stored_without_outputs_and_with_cell_ids(path: Path) -> None:
@@ -81,10 +56,6 @@ def test_it_is_stored_without_outputs_and_with_cell_ids(path: Path) -> None:
     assert not [cell for cell in code if cell.outputs or cell.execution_count]
     ids = [cell["id"] for cell in stored.cells]
     assert len(set(ids)) == len(ids)
-
-
-def test_it_ends_with_its_mark(path: Path) -> None:
-    assert source(path, "code")[-1].startswith(f'notebook.finished("{path.stem}"')
 
 
 @pytest.mark.parametrize("profile", profiles.names())
@@ -116,28 +87,6 @@ def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -
     with judged_by(EFFECT):
         study = notebook.judged(campaign.open_study("batch", "quick"))
         assert effect_that_matters() == study.profile.effect_that_matters != EFFECT
-
-
-def test_what_was_taken_with_other_settings_is_told_with_them(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
-    study = campaign.open_study("realtime", "standard")
-    changes = {"blocks": 3, "placed.configurations": ["cpp/flat"], "sweeps.blocks": 2, "scale": 0.2, "cases": ["A"]}
-    taken = campaign.open_study("realtime", "standard", changes).profile.model_dump(mode="json")
-    assert study.taken_under == study.profile
-    for stored, told in (
-        (taken, ["blocks 3, not 5", "cases A, not A, B, C", "scale 0.2, not 0.1", "sweeps.blocks 2, not 8"]),
-        ({"profile": "standard", "sweep_blocks": 3}, []),  # of an older version
-    ):
-        shown = campaign.open_study("realtime", "standard")
-        monkeypatch.setenv(campaign.SHOW_ONLY, "1")
-        about = {"profile": stored, "statuses": {"ok": 4}, "unavailable": {}, "planned": 4, "missing": 0}
-        monkeypatch.setattr(store, "stored", lambda *_which, about=about: ({}, about))
-        others = shown.provenance()["other_settings"]
-        assert set(told) <= set(others) and bool(told) == bool(others) == (stored is taken)
-        banner = notebook.status_banner(shown.provenance()).data
-        assert all(f"<li>{word}</li>" in banner for word in told)
-        summary = f"<summary>This campaign has {len(others)} settings of its own, not the profile's"
-        assert (summary in banner) == bool(told)
-        assert ("<details" in banner) == bool(told), "nothing is folded where nothing is"
 
 
 def test_another_effect_is_another_judgement_of_the_same_trials() -> None:

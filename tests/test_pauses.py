@@ -8,12 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allocpool.campaign import campaign, profiles, single
+from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Planned
 from allocpool.errors import UserError
-from allocpool.packets.specs import PacketsSpec
-from allocpool.studies.pauses.specs import LiveSetSpec
-from allocpool.studies.pauses.study import PausesProfile
 from allocpool.studies.pauses.tables import tidy_pauses
 from allocpool.trial.child.gc_log import PAUSING, Collections
 from allocpool.trial.record import TrialRecord
@@ -39,41 +36,6 @@ def own(profile: str) -> list[Planned]:
     """The trials that no other study of the profile has."""
     others = {item.spec for study in ("batch", "realtime") for item in planned(study, profile)}
     return [item for item in planned("pauses", profile) if item.spec not in others]
-
-
-@pytest.mark.parametrize("profile", profiles.names())
-def test_trials_of_other_studies_are_not_run_again(profile: str) -> None:
-    opened = campaign.open_study("pauses", profile)
-    batch = {item.spec for item in planned("batch", profile)}
-    assert isinstance(opened.profile, PausesProfile)
-    taken = opened.profile.groups["batch"]
-    shared = [item for item in planned("pauses", profile) if item.spec in batch]
-    assert len(shared) >= len(taken.configurations) * len(taken.strategies) * len(taken.cases) * opened.profile.blocks
-    assert not [item for item in own(profile) if item.spec.mode == "realtime"]
-    of_its_own = {item.spec.mode for item in own(profile)}
-    assert of_its_own == (set() if profile == "quick" else {"batch", "live_set", "disturbed"})
-
-
-def test_a_configuration_of_two_groups_runs_once() -> None:
-    specs = [item.spec for item in planned("pauses", "standard")]
-    assert len(set(specs)) == len(specs)
-
-
-def test_standard_reaches_ten_million_objects_on_every_kind_of_collector() -> None:
-    specs = [item.spec for item in planned("pauses", "standard") if isinstance(item.spec, LiveSetSpec)]
-    largest = max(spec.pool_size for spec in specs)
-    assert 3 * largest >= 9_900_000
-    assert {"cms", "serial", "parallel", "g1", "genzgc", "shenandoah"} <= {spec.collector for spec in specs}
-
-
-def test_every_release_runs_the_same_workload_in_standard() -> None:
-    specs = [item.spec for item in planned("pauses", "standard") if item.spec.mode == "batch"]
-    g1 = {
-        spec.runtime
-        for spec in specs
-        if isinstance(spec, PacketsSpec) and (spec.collector, spec.case) == ("g1", "B") and spec.layout == "heap"
-    }
-    assert {11, 17, 21, 25} <= g1
 
 
 DISTURBED = "mode=disturbed layout=heap strategy=pool interval_ns=1000 seconds=1 disturbance=stop"

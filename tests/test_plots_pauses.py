@@ -18,10 +18,7 @@ from matplotlib.patches import Rectangle
 from allocpool.evidence.style import colour_of
 from allocpool.evidence.trials import configuration
 from allocpool.packets.style import STRATEGY_STYLE
-from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses import plots
-from allocpool.studies.pauses.attribution import ALL_CAUSES
-from allocpool.studies.pauses.plots import CAUSE_STYLE, THREADS_STYLE
 
 G1, PARALLEL = "heap / G1 / 25", "heap / Parallel / 25"
 CONFIGURATIONS = (
@@ -95,63 +92,6 @@ def message(figure: Figure) -> str:
     return axis.texts[0].get_text()
 
 
-@pytest.mark.parametrize(("strategy", "case"), [("pool", "C"), ("alloc", "B")])
-def test_a_timeline_has_the_pauses_of_one_trial_per_configuration(
-    trials: pd.DataFrame, pauses: pd.DataFrame, strategy: str, case: str
-) -> None:
-    figure = plots.pause_timeline(pauses, trials, strategy, case)
-    assert [axis.get_ylabel() for axis in figure.axes] == SHOWN
-    assert len({(axis.get_xlim(), axis.get_ylim()) for axis in figure.axes}) == 1, "the same axes in all rows"
-    for axis, configuration in zip(figure.axes, SHOWN, strict=True):
-        rows = of(pauses, trials, configuration=configuration, strategy=strategy, case=case, block=0)
-        (strokes,) = axis.collections
-        drawn = [np.asarray(path.vertices)[-1] for path in strokes.get_paths()]
-        same(drawn, zip(rows["start_s"], rows["duration_ms"], strict=True))
-        collector = trials.loc[trials["configuration"] == configuration, "collector"].iloc[0]
-        assert to_hex(np.asarray(strokes.get_edgecolor())[0]) == colour_of(collector)
-
-
-def test_a_distribution_pools_all_trials_of_a_configuration(trials: pd.DataFrame, pauses: pd.DataFrame) -> None:
-    figure = plots.pause_distributions(pauses, trials)
-    panels = [(case, strategy) for case in CASES for strategy in ("alloc", "pool")]
-    for axis, (case, strategy) in zip(figure.axes, panels, strict=True):
-        for step, configuration in zip(reversed(axis.lines), SHOWN, strict=True):
-            rows = of(pauses, trials, configuration=configuration, strategy=strategy, case=case)
-            lengths = sorted(rows["duration_ms"])
-            longer = [1 - (place + 1) / len(lengths) for place in range(len(lengths))]
-            same(points(step)[1:], zip(lengths, longer, strict=True))
-    assert len(points(figure.axes[3].lines[0])) == 3 + 1, "a trial that failed has no pauses"
-    assert legend_of(figure) == READ
-
-
-def test_options_of_some_configurations_are_named_and_those_of_all_are_not(
-    trials: pd.DataFrame, pauses: pd.DataFrame
-) -> None:
-    every = trials.assign(configuration=trials["configuration"] + " / compact headers")
-    assert legend_of(plots.pause_distributions(pauses, every)) == READ
-
-
-def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFrame) -> None:
-    rows = pd.DataFrame([
-        {"trial_id": trial, "counted": counted, "window_ms": window_ms, "utilisation": least}
-        for place, trial in enumerate(trials["trial_id"])
-        for shift, counted in ((0.0, "pauses"), (0.002, "all stops"))
-        for window_ms, least in ((1.0, 0.1 + place / 1000 - shift), (10.0, 0.5 + place / 1000 - shift))
-    ])  # fmt: skip
-    figure = plots.utilisation_curves(rows, trials, "B")
-    for axis, configuration in zip(figure.axes, SHOWN, strict=True):
-        curves = [(strategy, counted) for strategy in ("alloc", "pool") for counted in ("pauses", "all stops")]
-        for line, shade, (strategy, counted) in zip(axis.lines, axis.collections, curves, strict=False):
-            mine = of(
-                rows[rows["counted"] == counted], trials, configuration=configuration, strategy=strategy, case="B"
-            )
-            by_window = mine.groupby("window_ms")["utilisation"]
-            same(points(line), zip(by_window.mean().index, by_window.mean(), strict=True))
-            corners = np.asarray(shade.get_paths()[0].vertices)[:, 1]
-            assert (corners.min(), corners.max()) == pytest.approx((mine["utilisation"].min(), by_window.max().max()))
-            assert (line.get_color(), line.is_dashed()) == (STRATEGY_STYLE[strategy][0], counted != "pauses")
-
-
 def overheads() -> pd.DataFrame:
     """Bounds that no two cells share; a control and another layout among them."""
     configurations = [
@@ -191,35 +131,6 @@ def test_overhead_has_a_mark_and_an_interval_per_choice() -> None:
             marks += len(points(drawn))
         assert marks == len(SHOWN) * 3, "neither the control nor another layout"
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == READ
-
-
-def test_processor_time_is_stacked_by_whose_it_was(trials: pd.DataFrame) -> None:
-    spent = {group: number + 1 for number, group in enumerate(GROUPS) if group != "source"}
-    cpu = pd.DataFrame([
-        {"trial_id": trial, "thread_group": group, "cpu_ns": (place + 1) * share * 1_000_000}
-        for place, trial in enumerate(trials["trial_id"]) for group, share in spent.items()
-    ])  # fmt: skip
-    figure = plots.cpu_split(cpu, trials, "C")
-    strategies = ("alloc", "mix", "pool")
-    assert [axis.get_title() for axis in figure.axes] == list(strategies)
-    for axis, strategy in zip(figure.axes, strategies, strict=True):
-        drawn = {
-            (round(bar.get_y() + bar.get_height() / 2), to_hex(bar.get_facecolor())): bar
-            for bar in bars(axis) if bar.get_width()
-        }  # fmt: skip
-        left = [0.0, 0.0]
-        for group in spent:
-            colour, hatch = THREADS_STYLE[group]
-            for row, configuration in enumerate(SHOWN):
-                rows = of(
-                    cpu[cpu["thread_group"] == group], trials, configuration=configuration, strategy=strategy, case="C"
-                )
-                bar, ns = drawn[row, colour], float(rows["cpu_ns"].mean()) / 1_000_000
-                assert (bar.get_x(), bar.get_width()) == pytest.approx((left[row], ns))
-                assert (bar.get_hatch() or "") == hatch
-                left[row] += ns
-        assert len(drawn) == len(spent) * len(SHOWN)
-    assert len(legend_of(figure)) == len(spent), "what spent nothing is not in the legend"
 
 
 def test_live_sets_are_drawn_by_measure_with_their_fits() -> None:
@@ -265,57 +176,3 @@ def losses() -> pd.DataFrame:
         {**facts, "trial_id": "again", "strategy": "pool", "block": 1, "disturbance": None},
         {**facts, "trial_id": "lost nothing", "strategy": "mix", "block": 0, "disturbance": None},
     ])  # fmt: skip
-
-
-def test_losses_are_shares_by_cause_of_the_trials_of_the_first_block() -> None:
-    lost = {
-        "alloc": {"other pause": 30.0, "nothing known": 10.0}, "pool": {"source slip": 50.0},
-        "stopped": {"stop on purpose": 75.0, "other pause": 25.0}, "again": {"allocation stall": 1e6},
-    }  # fmt: skip
-    attribution = pd.DataFrame([
-        {"trial_id": trial, "burst": burst, "cause": cause, "share": 0.5, "lost": ticks / 2}
-        for trial, causes in lost.items() for cause, ticks in causes.items() for burst in (0, 1)
-    ])  # fmt: skip
-    figure = plots.lost_by_cause(attribution, losses())
-    (axis,) = figure.axes
-    totals = [40, 50, 100]
-    causes = [cause for cause in ALL_CAUSES if any(cause in lost[trial] for trial in ("alloc", "pool", "stopped"))]
-    for row, trial in enumerate(("alloc", "pool", "stopped")):
-        mine = [bar for bar in bars(axis) if bar.get_width() and round(bar.get_y() + bar.get_height() / 2) == row]
-        drawn = {to_hex(bar.get_facecolor()): bar.get_width() for bar in mine}
-        assert drawn == pytest.approx(
-            {CAUSE_STYLE[cause][0]: 100 * ticks / totals[row] for cause, ticks in lost[trial].items()}
-        )
-        assert sum(drawn.values()) == pytest.approx(100)
-    assert legend_of(figure) == causes
-
-
-def test_years_compares_runtimes_of_a_collector_in_the_case_that_most_ran() -> None:
-    def centre(row: dict[str, object]) -> float:
-        return (100.0 if row["runtime"] == 11 else 50.0) * (2.0 if row["strategy"] == "alloc" else 1.0)
-
-    configurations = (*CONFIGURATIONS, ("java", "heap", "g1", 17, None, "heap / G1 / 17"))
-    made = synthetic.trials(blocks=2, noise=0.1, centre=centre, configurations=configurations, cases=CASES)
-    made = made[(made["case"] == "C") | (made["configuration"] != "heap / G1 / 17")]
-    collections = made[["trial_id"]].assign(pause_max_ms=np.arange(len(made)) + 1.0)
-    figure = plots.years(made, collections)
-    runtimes = [11, 17, 25]
-    joined = made.merge(collections, on="trial_id")
-    for axis, value in zip(figure.axes, ("ns_per_packet", "pause_max_ms"), strict=True):
-        drawn = {
-            (to_hex(line.get_color()), line.get_marker(), x): y
-            for line in axis.lines if line.get_marker() not in ("None", "")
-            for x, y in points(line)
-        }  # fmt: skip
-        expected = {}
-        for collector in ("g1", "parallel"):
-            for strategy in ("alloc", "pool"):
-                rows = joined[(joined["collector"] == collector) & (joined["strategy"] == strategy)]
-                rows = rows[(rows["case"] == "C") & (rows["layout"] == "heap")]
-                for runtime, middle in rows.groupby("runtime")[value].median().items():
-                    place = float(runtimes.index(int(str(runtime))))
-                    expected[colour_of(collector), STRATEGY_STYLE[strategy][1], place] = float(middle)
-        assert drawn == pytest.approx(expected)
-        joins = [len(points(line)) for line in axis.lines if to_hex(line.get_color()) == colour_of("parallel")
-                 and line.get_marker() not in ("None", "")]  # fmt: skip
-        assert set(joins) == {1}, "no line across a release that was not measured"

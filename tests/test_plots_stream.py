@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -16,14 +16,13 @@ from matplotlib.lines import Line2D
 from allocpool.campaign.tidy import frame
 from allocpool.evidence.style import colour_of
 from allocpool.runtimes.collectors import collector_labelled, collector_named
-from allocpool.studies.stream.plots import latency_against_throughput, threads_of_the_engine
+from allocpool.studies.stream.plots import latency_against_throughput
 from allocpool.studies.stream.story import published
-from allocpool.studies.stream.tables import SEARCHES, TRIALS
+from allocpool.studies.stream.tables import TRIALS
 
 TARGET_MS = 10.0
 EVENTS = 1_000_000
 KEYS = (10_000, 20_000, 40_000)
-ITEMS = [(EVENTS + 100 * keys) / 1e6 for keys in KEYS]
 ANSWERS = {"first": "first_tail_ms", "last": "tail_ms"}
 SHARED: dict[str, Any] = {
     "mode": "stream", "status": "ok", "reason": None, "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0,
@@ -134,15 +133,6 @@ def test_bars_reach_from_the_smallest_to_the_largest_trial(figure: Figure, table
         np.testing.assert_allclose(ends[~np.isnan(ends).any(axis=1)], expected)
 
 
-def test_a_rate_at_which_a_trial_fell_behind_has_an_open_mark_at_the_top(figure: Figure) -> None:
-    marks = [found for found in panels(figure)["first"].collections if isinstance(found, PathCollection)]
-    assert sorted(to_hex(np.asarray(mark.get_edgecolor())[0]) for mark in marks) == sorted(
-        map(colour_of, ("g1", "genzgc"))
-    )
-    assert all(np.asarray(mark.get_offsets(), float).tolist() == [[ITEMS[-1], 100.0]] for mark in marks)
-    assert all(len(mark.get_facecolor()) == 0 for mark in marks)
-
-
 @pytest.mark.parametrize(("machine", "place", "window"), [("c5.4xlarge", 2, "10,000"), ("c5.metal", 3, "1,000")])
 def test_the_published_charts_are_drawn_line_by_line(figure: Figure, machine: str, place: int, window: str) -> None:
     """Each in a panel of its own, as their windows are not of one length."""
@@ -156,16 +146,3 @@ def test_the_published_charts_are_drawn_line_by_line(figure: Figure, machine: st
 
 
 SETTINGS = ("new_size_mb", "asked_concurrent_gc_threads", "asked_parallel_gc_threads")
-
-
-def test_threads_are_drawn_at_one_rate_and_with_the_throughput_that_held(table: pd.DataFrame) -> None:
-    latency, highest = threads_of_the_engine(table, frame([], SEARCHES), TARGET_MS).axes
-    drawn = [[[round(x) for x in xy(line)[0]], xy(line)[1]] for line in curves(latency)]
-    first = table[table["keys"] == KEYS[0]]
-    expected = [
-        [[1, 2], [chosen(first, collector, threads)["first_tail_ms"].median() for threads in (1, 2)]]
-        for collector in ("g1", "genzgc")
-    ]
-    assert drawn == expected
-    # Two outputs stay below the target, on one thread and on two.
-    assert next(xy(line) for line in curves(highest)) == [[1, 2], [ITEMS[1], ITEMS[1]]]

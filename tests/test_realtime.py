@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import os
 import signal
@@ -30,7 +29,7 @@ from allocpool.studies.realtime.child.pace import SLOWED, FullPace
 from allocpool.studies.realtime.child.placement import Watched, own_cores, siblings
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES
 from allocpool.studies.realtime.measurement import Bracket
-from allocpool.studies.realtime.specs import RealtimeSpec, SearchSpec
+from allocpool.studies.realtime.specs import SearchSpec
 from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime, searched_cells
 from allocpool.studies.realtime.tables import LISTED_SLIP_NS, tidy_realtime
 from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
@@ -221,43 +220,6 @@ def test_cores_are_given_away_only_where_one_is_to_spare(
     assert own_cores() == cores
 
 
-def test_every_time_follows_the_scale_unless_it_is_given() -> None:
-    times = ("input_queue_ms", "full_seconds", "cap_seconds", "warmup_seconds", "prologue_seconds", "probe_seconds")
-    settings: dict[str, Any] = {"layout": "heap", "strategy": "pool"}
-    whole = SearchSpec(**settings)
-    tenth = SearchSpec(**settings, scale=0.1)
-    assert whole.input_queue_ms == 100
-    assert [getattr(tenth, name) for name in times] == pytest.approx([getattr(whole, name) / 10 for name in times])
-    assert SearchSpec(**settings, scale=0.1, input_queue_ms=100).input_queue_ms == 100
-    profile = RealtimeProfile(profile="p", blocks=1, scale=0.1, configurations=("cpp/flat",))
-    assert [getattr(profile, name) for name in times] == [getattr(tenth, name) for name in times]
-
-
-def test_what_every_study_with_batch_trials_asks_for_is_run_once() -> None:
-    """The smoke profile has the same sizes and lengths in both."""
-    batch = {item.spec for item in campaign.open_study("batch", "smoke").plan()}
-    own = {item.spec for item in campaign.open_study("realtime", "smoke").plan() if item.spec.mode == "batch"}
-    shared = {spec for spec in own if spec.cell_name() in {other.cell_name() for other in batch}}
-    assert shared and shared <= batch
-
-
-def test_long_trials_wait_for_rare_collections_in_the_cases_that_are_named() -> None:
-    plan = campaign.open_study("realtime", "article").plan()
-    long = [item.spec for item in plan if isinstance(item.spec, RealtimeSpec) and item.spec.cap_seconds > 30]
-    assert {(spec.configuration.key, spec.strategy, spec.case, spec.cap_seconds) for spec in long} == {
-        ("java/native/cms/11", "pool", "B", 3600.0), ("java/native/cms/11", "pool", "C", 300.0),
-    }  # fmt: skip
-    assert sorted(spec.block for spec in long) == sorted([*range(5)] * 2)
-    assert {(spec.interval_ns, spec.input_queue_ms, spec.scale) for spec in long} == {(1000.0, 100.0, 1.0)}
-
-
-def test_similar_trials_have_the_queue_of_their_scale_and_that_of_scale_one() -> None:
-    specs = [item.spec for item in campaign.open_study("realtime", "standard").plan()]
-    similar = [spec for spec in specs if isinstance(spec, RealtimeSpec) and spec.scale == 0.5]
-    assert {spec.input_queue_ms for spec in similar} == {50.0, 100.0}
-    assert {spec.seconds for spec in similar} == {5.0}
-
-
 @pytest.mark.parametrize("language", CONFIGURATIONS)
 def test_a_queue_in_between_has_books_too_and_holds_what_a_stopped_consumer_cannot_take(
     data: Path, language: str
@@ -428,12 +390,6 @@ def test_a_search_says_so_when_nothing_passes_or_everything() -> None:
         assert fails is None and passes == pytest.approx(20)
 
 
-def test_where_nothing_passes_the_longest_interval_has_as_many_trials_as_an_end() -> None:
-    simulated = Simulated(lambda *_: 0.1)
-    searched(simulated, confirmations=5)
-    assert [asked for asked, seconds in simulated.asked if seconds == 2.0] == [pytest.approx(10_000)] * 5
-
-
 @pytest.mark.parametrize("edge_ns", [60.0, 700.0])
 def test_a_confirmation_stops_at_the_first_trial_that_says_otherwise(edge_ns: float) -> None:
     """A sharp edge takes both ends' confirmations and few trials more."""
@@ -443,14 +399,6 @@ def test_a_confirmation_stops_at_the_first_trial_that_says_otherwise(edge_ns: fl
         assert fails >= passes * 0.95 * (1 - 1e-9)
     full = [asked for asked, seconds in simulated.asked if seconds == 2.0]
     assert 10 <= len(full) <= 16
-
-
-def test_an_answer_passes_as_many_confirmations_as_asked() -> None:
-    simulated = Simulated(lambda interval_ns, _: max(0.0, 1 - interval_ns / 300))
-    _, (_, passes) = searched(simulated, confirmations=3)
-    assert passes is not None
-    at_answer = [seconds for asked, seconds in simulated.asked if math.isclose(asked, passes) and seconds == 2.0]
-    assert len(at_answer) >= 3
 
 
 @pytest.mark.parametrize("confirmations", [2, 3])
@@ -518,14 +466,6 @@ def test_without_patience_or_rest_only_losses_beyond_those_of_a_shared_core_show
     assert not machine.is_restless or fails < 225
 
 
-def test_a_search_says_how_slow_the_machine_was_beside_each_trial_of_full_length(data: Path) -> None:
-    words = SEARCH.replace("patience_seconds=0", "patience_seconds=0.5 confirmations=2 resolution=0.4").split()
-    rows = summary(run(*words))["probe_rows"]
-    assert all(row["pace"] >= 1 for row in rows if row["kind"] == "full")
-    assert all(row["pace"] is None for row in rows if row["kind"] == "probe")
-    assert any(row["kind"] == "full" for row in rows)
-
-
 def test_the_full_pace_of_a_machine_is_remembered_from_one_search_to_the_next(tmp_path: Path) -> None:
     launch = {"native": {"library": str(tmp_path / "library.so")}}
     first = FullPace(launch)
@@ -561,14 +501,6 @@ def test_a_pace_that_could_not_be_had_is_not_taken_for_a_good_one(monkeypatch: p
         pace.pace_ns({})
 
 
-def test_where_every_interval_passes_at_times_none_is_said_to_fail() -> None:
-    turns = itertools.count()
-    fails, passes = searched(
-        Simulated(lambda interval_ns, _: 0.2 if interval_ns < 300 and next(turns) % 2 else 0.0), confirmations=2
-    )[0]
-    assert fails is None and passes is not None and passes >= 300
-
-
 def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(data: Path) -> None:
     text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
     times = "probe_seconds=0.05 probe_warmup_seconds=0.02 full_seconds=0.1 warmup_seconds=0.05 prologue_seconds=0.05"
@@ -587,18 +519,6 @@ def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(dat
     assert told["seconds"] > 0 and told["grid_trials"] > told["full_trials"]
     tables = tidy_realtime([record])
     assert len(tables["probes"]) == told["probes"] and len(tables["searches"]) == 1
-
-
-def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_interval(data: Path) -> None:
-    text = (
-        "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
-    )
-    times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
-    told = summary(run(*text.split(), *times.split(), ONCE))
-    assert told["ndr_ns"] is None and told["pdr_ns"] is None
-    assert told["ndr_fails_ns"] == pytest.approx(4)
-    assert told["compared_ns"] == 3
-    assert 0 < told["compared_lost_ppm"] < 1e6
 
 
 @pytest.mark.parametrize(("larger_heap_mb", "gap"), [(200, None), (99_000_000, "heap of at most")])
@@ -628,14 +548,6 @@ def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) 
     assert record.status == "out_of_memory"
     assert "heap" in str(record.reason).lower()
     assert tidy_realtime([record])["searches"]["status"].tolist() == ["out_of_memory"]
-
-
-def test_the_smallest_published_heap_holds_the_arrays_of_any_collector(data: Path) -> None:
-    # ZGC of 11 has pages of 32 MiB for arrays of 256 KiB: in a tenth of the article's heap for native buffers, 103 MiB,
-    # it ended as out of memory before its first message.
-    text = "mode=realtime layout=native runtime=11 collector=zgc strategy=alloc case=A scale=0.1 interval_ns=20000"
-    told = summary(run(*text.split(), "seconds=0.1", "warmup_seconds=0.05", "prologue_seconds=0.05"))
-    assert told["received"] > 0
 
 
 def test_a_search_killed_hard_leaves_no_process(data: Path) -> None:
@@ -711,26 +623,3 @@ def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> No
     assert profile == "smoke" or settings.confirmations >= CONFIRMATIONS
     enough = 5 if profile == "standard" else ENOUGH_SEARCHES
     assert profile == "smoke" or not searched_cells(settings) or settings.blocks >= enough
-
-
-def test_the_article_profile_has_the_published_72_cells() -> None:
-    settings = campaign.open_study("realtime", "article").profile
-    assert isinstance(settings, RealtimeProfile)
-    planned = [item.spec for item in plan_realtime(settings, Machine(cores=2))]
-    searches = [
-        spec for spec in planned if isinstance(spec, SearchSpec) and spec.min_laps
-    ]  # those of the map have none
-    cells = {(spec.configuration.key, spec.strategy, spec.case) for spec in searches}
-    today = {cell for cell in cells if cell[0].startswith("java/") and cell[0].split("/")[3] == "25"}
-    assert {cell[0].split("/")[2] for cell in today} == {"parallel", "g1", "genzgc", "shenandoah"}
-    published = {cell for cell in cells - today if cell[0].split("/")[1] in ("heap", "native", "allocating")}
-    assert len(published | {cell for cell in cells if cell[0].startswith("cpp/flat")}) == 72
-    assert {spec.heap_mb for spec in searches if spec.layout == "heap"} == {2048}
-
-
-def test_the_plan_is_told_with_its_time_on_the_command_line(data: Path) -> None:
-    command = [sys.executable, "-m", "allocpool.cli", "plan", "realtime", "--profile", "smoke", "--json"]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    assert told["trials"] == sum(cell["trials"] for cell in told["cells"])
-    assert told["expected_s"] == pytest.approx(sum(cell["expected_s"] for cell in told["cells"]))
-    assert not data.exists(), "a plan starts nothing"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 
 from allocpool.packets.specs import SETTINGS
-from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
@@ -97,16 +95,6 @@ def test_repeated_searches_narrow_what_is_known_of_a_cell() -> None:
     assert np.isnan(alone["ndr_low_ns"]) and not alone["repeated"]
     table = realtime_report.summary_table(cells(*(search(block=b) for b in range(3))), "t", "s").as_raw_html()
     assert "285\u2013300" in table
-
-
-def test_a_cell_is_as_weak_as_the_weakest_of_its_searches() -> None:
-    weak = {"majors_seen": 0, "hit_cap": True, "decides_long_pauses": False}
-    rows = cells(search(block=0), search(block=1, **weak), search(block=2))
-    (row,) = rows.to_dict("records")
-    assert (row["majors_seen"], row["hit_cap"], row["decides_long_pauses"]) == (0, True, False)
-    table = realtime_report.summary_table(rows, "t", "s").as_raw_html()
-    assert "cap" in table
-    assert realtime_report.marks(cells(search()), NO_TRIALS) == "", "nothing is weak, so nothing is said"
 
 
 def at_scale(scale: float, factor: float, lost_ppm: float, **changes: Any) -> dict[str, Any]:
@@ -210,27 +198,3 @@ def test_where_losses_begin_is_fitted_to_trials_of_full_length_beside_the_search
     elsewhere = tables[1].assign(interval_ns=2 * tables[1]["interval_ns"])
     apart = realtime_cells.boundaries(found, tables[0], elsewhere)
     assert apart["agrees"].tolist() == [False]
-
-
-def test_percentiles_come_from_the_buckets() -> None:
-    median, most = histogram_percentiles_us([(1000, 90), (2047, 10)], [50.0, 100.0])
-    assert (median, most) == (1.0, 2.047)
-    assert all(np.isnan(histogram_percentiles_us([], [50.0])))
-
-
-def test_a_rate_is_drawn_for_every_interval_that_passes() -> None:
-    sharp = {"ndr_fails_ns": None}
-    rows = cells(search(**sharp), search(case="B", ndr_ns=600.0, **sharp), losing(case="C"), search(**CPP, **sharp))
-    figure = plots.rates(rows)
-    marks = [line for axis in figure.axes for line in axis.get_lines() if line.get_marker() == "D"]
-    xs = [x for line in marks for x in np.asarray(line.get_xdata(), float)]
-    drawn = sorted(x for x in xs if not math.isnan(x))
-    assert drawn == pytest.approx([1e3 / 600, 1e3 / 300, 1e3 / 300])
-
-
-def test_a_strategy_that_a_layout_lacks_is_no_gap_of_its_row() -> None:
-    slab = CPP | {"layout": "slab", "configuration": "C++ slab"}
-    none = {"ndr_ns": None, "pdr_ns": None, "strategy": "alloc"}
-    rows = cells(search(**slab), search(**slab, **none, status="unavailable", reason="layout slab has pool alone"),
-                 search(**JAVA), search(**none, status="out_of_memory", reason="Java heap space"))  # fmt: skip
-    assert sorted(rows["gap_word"].dropna()) == ["out of memory", "unavailable"]

@@ -114,12 +114,6 @@ def test_a_user_s_jdk_that_does_not_work_is_refused(
     assert "\n" not in str(refused.value)
 
 
-def test_a_user_s_jdk_of_another_release_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOCPOOL_JDK_11", str(fake_jdk(tmp_path / "jdk", 17)))
-    with pytest.raises(UserError, match="is a Java 17: give a Java 11, or unset ALLOCPOOL_JDK_11"):
-        find_runtime(11)
-
-
 def test_a_missing_runtime_is_told_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLOCPOOL_RUNTIMES", str(tmp_path))
     monkeypatch.setattr(discovery, "system_homes", lambda: iter(()))
@@ -144,18 +138,6 @@ def test_a_jdk_of_any_release_is_found_in_the_user_s_list(tmp_path: Path, monkey
     assert (found[28].home, found[28].origin, found[28].version) == (homes[0], "user", "28.0.1+2")
     assert newest_runtime() == find_runtime(28) == found[28]
     assert find_runtime(26).home == homes[1]
-
-
-def test_a_folder_in_the_user_s_list_that_is_no_jdk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOCPOOL_JDKS", str(tmp_path))
-    with pytest.raises(UserError, match=f"^ALLOCPOOL_JDKS={tmp_path} ") as refused:
-        find_runtimes()
-    assert "\n" not in str(refused.value)
-
-
-def test_a_variable_names_a_jdk_that_no_set_up_fetches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOCPOOL_JDK_31", str(fake_jdk(tmp_path / "jdk", 31)))
-    assert (newest_runtime().feature, newest_runtime().origin) == (31, "user")
 
 
 @pytest.mark.parametrize(
@@ -203,11 +185,6 @@ def test_options_that_every_jvm_obeys_change_neither_what_is_found_nor_what_is_s
     monkeypatch.setenv("ALLOCPOOL_BUILD", str(tmp_path))  # nothing is remembered there yet
     monkeypatch.setenv(name, "-XX:+Nonsense")
     verify_flags(find_runtime(25), ("-Xmx32m",))
-
-
-@pytest.mark.parametrize(("version", "feature"), [("1.8", 8), ("11", 11), ("25", 25)])
-def test_feature_releases_are_read_from_old_and_new_version_strings(version: str, feature: int) -> None:
-    assert discovery.feature_of(version) == feature
 
 
 def test_parse_results_that_no_packet_keeps_are_made_even_where_the_compiler_sees_all_of_the_loop() -> None:

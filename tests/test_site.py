@@ -28,9 +28,7 @@ from allocpool.errors import UserError
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.evidence.shown import Nothing, Shown
-from allocpool.notebook import FINISHED_MIME
 from allocpool.site import _taken, build_site, render, require_whole
-from allocpool.site._pages import Page, gap_page, list_of_pages
 
 v4: Any = nbformat.v4
 
@@ -167,12 +165,6 @@ def test_sphinx_has_nothing_against_the_notebooks(site: Path) -> None:
     assert "is invalid" not in site.with_name("html.log").read_text(encoding="utf-8")
 
 
-def test_a_page_that_was_not_run_has_no_borrowed_provenance(site: Path) -> None:
-    box = page(site, "04_absent").select_one(".provenance")
-    assert box is not None
-    assert "nothing on this page was measured" in box.get_text()
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -187,26 +179,6 @@ def test_whatever_is_not_whole_has_a_banner(site: Path, name: str, words: str) -
     assert words in (banner(site, name) or "")
     listed = " ".join(row.get_text(" ") for row in page(site, "index").select("article table tr"))
     assert words.rstrip(".") in listed
-
-
-def test_the_first_page_is_that_of_the_findings_and_leads_to_every_page(site: Path) -> None:
-    first = page(site, "index")
-    text = " ".join(first.get_text(" ").split())
-    assert first.h1 is not None and first.h1.get_text().startswith("Findings")
-    assert "Pool. Shown in all of them." in text
-    links = {str(link["href"]) for link in first.select("article section:last-of-type table a")}
-    assert links >= {path.name for path in site.glob("0*.html")}
-    assert links >= {f"{name}.html" for name in PAGES if name != "index"}
-
-
-def test_a_link_that_a_cell_computed_leads_to_its_page(site: Path) -> None:
-    (link,) = [found for found in page(site, "02_failed").select("article a") if found.get_text() == "What is missing?"]
-    assert link["href"] == "04_absent.html"
-
-
-def test_code_is_there_and_that_of_the_mark_left_out(site: Path) -> None:
-    assert "secret_source" in page(site, "index").get_text()
-    assert "the_end" not in page(site, "index").get_text()
 
 
 def test_no_id_is_there_twice(site: Path) -> None:
@@ -252,11 +224,6 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
         assert not [tag for tag in tags if str(tag.get("src") or tag.get("href")).startswith(("http", "//"))]
 
 
-def test_a_site_without_notebooks_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no notebooks"):
-        build_site(tmp_path, tmp_path / "html", [])
-
-
 def test_a_full_disk_names_the_folder_of_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_staging: Path, _output: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -277,12 +244,6 @@ def test_a_folder_that_holds_something_else_is_not_replaced(tmp_path: Path, name
     with pytest.raises(UserError, match="holds something that is no site"):
         build_site(tmp_path, tmp_path / "html", (tmp_path / "notebooks").glob("*.ipynb"))
     assert kept.read_text(encoding="utf-8") == "worth keeping"
-
-
-def test_what_a_failed_notebook_said_is_text_and_no_markup() -> None:
-    page = Page("01_a", "A", None, None, "ValueError: <script>alert(1)</script> [x](javascript:y)")
-    for text in (gap_page(page).cells[0].source, list_of_pages([page]).source):
-        assert "<script" not in text and "[x](" not in text
 
 
 MARKUP = (
@@ -407,13 +368,6 @@ def test_a_browser_finds_a_page_by_search(site: Path, tab: Tab) -> None:
 
 
 @in_a_browser
-def test_provenance_is_not_searched(site: Path, tab: Tab) -> None:
-    visit(tab, site, "search", "?q=abacus")
-    tab.wait_for_selector("#search-results .search-summary, #search-results p")
-    assert not tab.locator("#search-results li a").all_inner_texts()
-
-
-@in_a_browser
 def test_links_and_anchors_lead_somewhere(site: Path, tab: Tab) -> None:
     for name in PAGES:
         visit(tab, site, name)
@@ -425,20 +379,6 @@ def test_links_and_anchors_lead_somewhere(site: Path, tab: Tab) -> None:
             assert file.is_file(), f"{name}: {href}"
             if anchor and file.suffix == ".html":
                 assert f'id="{anchor}"' in file.read_text(encoding="utf-8"), f"{name}: {href}"
-
-
-@in_a_browser
-def test_one_switch_shows_the_code_of_every_page(site: Path, tab: Tab) -> None:
-    visit(tab, site)
-    code, switch = tab.get_by_text("secret_source"), tab.get_by_role("button", name="Show code")
-    assert not code.is_visible()
-    switch.focus()
-    tab.keyboard.press("Enter")
-    assert code.is_visible()
-    visit(tab, site, "01_partial")
-    assert tab.get_by_text("secret_source").is_visible()
-    tab.get_by_role("button", name="Hide code").click()
-    assert not tab.get_by_text("secret_source").is_visible()
 
 
 @in_a_browser
@@ -493,16 +433,6 @@ def test_figures_say_what_they_show_and_take_the_ink_of_a_dark_page(site: Path, 
     assert inks[0] != inks[1]
 
 
-@in_a_browser
-def test_a_page_is_light(site: Path, tab: Tab) -> None:
-    """Everything that the first page fetches, scripts and styles of the theme with it."""
-    fetched: set[str] = set()
-    tab.on("request", lambda request: fetched.add(request.url.partition("?")[0]))
-    visit(tab, site)
-    assert not [url for url in fetched if not url.startswith("file:")]
-    assert sum(Path(unquote(url.removeprefix("file://"))).stat().st_size for url in fetched) < 400_000
-
-
 CHECKOUT_NOTEBOOKS = {
     "00_findings": f"from allocpool import notebook\nnotebook.finished('00_findings', {PROVENANCE!r}, 'Yes.')",
     "01_raises": "raise ValueError('told in one line')",
@@ -548,11 +478,6 @@ def test_a_notebook_that_does_not_reach_its_end_is_a_page_that_says_so(rendered:
     assert words in (banner(rendered, name) or "")
 
 
-def test_a_notebook_that_reaches_its_end_is_whole(rendered: Path) -> None:
-    assert banner(rendered, "index") is None
-    assert any(FINISHED_MIME in output.get("data", {}) for output in outputs_of(rendered, "00_findings"))
-
-
 def test_a_notebook_that_does_not_reach_its_end_is_an_error_that_names_it_once_the_pages_stand(rendered: Path) -> None:
     executed = rendered.parents[1] / "executed" / "tiny"
     with pytest.raises(
@@ -561,18 +486,3 @@ def test_a_notebook_that_does_not_reach_its_end_is_an_error_that_names_it_once_t
         require_whole(executed)
     assert "\n" not in str(said.value) and "00_findings" not in str(said.value)
     require_whole(executed.parent)
-
-
-def outputs_of(rendered: Path, name: str) -> list[dict[str, Any]]:
-    executed = rendered.parents[1] / "executed" / "tiny" / f"{name}.ipynb"
-    return [o for cell in json.loads(executed.read_text())["cells"] for o in cell.get("outputs", [])]
-
-
-def test_what_a_cell_prints_shows_and_ends_in_is_kept_and_so_is_its_error(rendered: Path) -> None:
-    printed, aside, shown, last = outputs_of(rendered, "03_endless")
-    assert (printed["name"], "".join(printed["text"])) == ("stdout", "printed\n")
-    assert (aside["name"], "".join(aside["text"])) == ("stderr", "aside\n")
-    assert "".join(shown["data"]["text/markdown"]) == "*shown*"
-    assert "".join(last["data"]["text/plain"]) == "'tiny'", "the parameter of the profile"
-    errors = [output for output in outputs_of(rendered, "01_raises") if output["output_type"] == "error"]
-    assert [(error["ename"], error["evalue"]) for error in errors] == [("ValueError", "told in one line")]

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import psutil
 import pytest
@@ -22,12 +21,10 @@ from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
-from allocpool.evidence.ablation import FURTHER, NOT_THE_CAUSE, PART, TURNS
-from allocpool.evidence.claims import NOT_MEASURED, OPEN, REFUTED, REPRODUCED, Verdict, published_says
-from allocpool.machine.host import usable_cores
-from allocpool.percentiles import nearest_rank_percentiles_ms, samples_needed
+from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED, Verdict, published_says
+from allocpool.percentiles import samples_needed
 from allocpool.runtimes.threads import APPLICATION, group_of
-from allocpool.studies.stream import claims, explanations
+from allocpool.studies.stream import claims
 from allocpool.studies.stream import story as stream_report
 from allocpool.studies.stream.child import stream as child
 from allocpool.studies.stream.child import stream_search
@@ -35,9 +32,8 @@ from allocpool.studies.stream.latency import catch_up_ms, kept_up
 from allocpool.studies.stream.measurement import Timeliness
 from allocpool.studies.stream.specs import EngineSpec, StreamSearchSpec, StreamSpec, StreamSwitchSpec
 from allocpool.studies.stream.study import STUDY as STREAM
-from allocpool.studies.stream.study import StreamProfile, sweep
-from allocpool.studies.stream.tables import SEARCHES, SWITCH_ROWS, TRIALS, label, tidy_stream
-from allocpool.trial.launch import Launcher
+from allocpool.studies.stream.study import StreamProfile
+from allocpool.studies.stream.tables import SEARCHES, SWITCH_ROWS, TRIALS, tidy_stream
 from allocpool.trial.record import TrialRecord
 
 pytestmark = pytest.mark.usefixtures("first_compiler_only")
@@ -196,14 +192,6 @@ def test_wrong_settings_are_one_line(settings: dict[str, Any], said: str) -> Non
     assert "\n" not in str(refused.value)
 
 
-def test_more_threads_than_processors_are_refused() -> None:
-    refused = Launcher().refusal(StreamSpec(**SHORT, cooperative_threads=usable_cores() + 1))
-    assert refused == (
-        f"cooperative_threads {usable_cores() + 1} are more than the {usable_cores()} processors of this machine: "
-        f"choose 1 to {usable_cores()}"
-    )
-
-
 def test_flags_reach_the_jvm_and_sources_that_are_held_lose_nothing(data: Path) -> None:
     record, told = run(
         runtime=25, new_size_mb=32, concurrent_gc_threads=1, parallel_gc_threads=2, sources="single", hiccup_ms=100,
@@ -234,16 +222,6 @@ def test_virtual_threads_share_as_many_native_ones_as_asked(data: Path) -> None:
     busiest = max((name for name in works if group_of(name) == APPLICATION), key=works.__getitem__)
     assert busiest.startswith("ForkJoinPool")
     assert told["cpu_application"] > 0
-
-
-@pytest.mark.parametrize(("percentile", "windows"), [(50, 2), (99, 100), (99.9, 1000), (99.99, 10_000)])
-def test_windows_that_a_percentile_takes(percentile: float, windows: int) -> None:
-    assert samples_needed(percentile) == windows
-
-
-def test_percentiles_leave_the_right_number_above() -> None:
-    found = nearest_rank_percentiles_ms([n * 1_000_000 for n in range(1, 1001)])
-    assert (found["p50"], found["p99"], found["p99.9"], found["p99.99"], found["max"]) == (500, 990, 999, None, 1000)
 
 
 @pytest.mark.parametrize(
@@ -280,27 +258,9 @@ def test_the_plan_scales_with_the_processors() -> None:
     assert [spec.cooperative_threads for spec in few] == [1]
 
 
-@pytest.mark.parametrize(
-    ("processors", "threads"),
-    [(1, [1]), (2, [2, 1]), (4, [4, 3, 2, 1]), (16, [16, 15, 14, 13, 12, 10, 8, 4])],
-)
-def test_threads_are_a_sweep_from_all_processors_where_nothing_is_said(processors: int, threads: list[int]) -> None:
-    group = {"configurations": ["g1/25"], "events_per_second": [1000]}
-    specs = planned(profile(groups={"all": group}, cores=processors, blocks=1))
-    assert [spec.cooperative_threads for spec in specs] == threads
-    assert {96 - 80, 96 - 64} <= set(sweep(96))
-
-
 def test_a_group_without_a_rate_is_refused() -> None:
     with pytest.raises(UserError, match="give events_per_second_per_core or events_per_second"):
         campaign.open_study("stream", "smoke", {"groups": {"one": {"configurations": ["g1/25"]}}})
-
-
-@pytest.mark.parametrize("configuration", ["g1", "g1/11", "genzgc/17", "shiny/25"])
-def test_a_wrong_configuration_is_refused(configuration: str) -> None:
-    group = {"configurations": [configuration], "events_per_second_per_core": [1000]}
-    with pytest.raises(UserError, match=r"configuration|runtime|run on|collector"):
-        campaign.open_study("stream", "smoke", {"groups": {"one": group}})
 
 
 @pytest.mark.parametrize("name", ["smoke", "quick", "standard", "article"])
@@ -348,16 +308,6 @@ def table(tails: Mapping[tuple[int, int, int], float | None], **columns: Any) ->
     return frame(rows, TRIALS)
 
 
-def test_the_throughput_within_the_target_is_bracketed_in_every_repetition() -> None:
-    trials = table({
-        (0, 1, 1000): 2, (0, 1, 2000): 5, (0, 1, 3000): 20, (1, 1, 1000): 3, (1, 1, 2000): None, (1, 1, 3000): 4,
-        (0, 2, 1000): 2, (0, 2, 2000): 3,
-    })  # fmt: skip
-    found = stream_report.brackets(trials, NO_SEARCHES, 10).set_index("cooperative_threads")
-    assert tuple(found.loc[1, ["holds_low", "holds_high", "fails", "n"]]) == (2000, 3000, 3000, 2)
-    assert found["fails"].isna().loc[2]
-
-
 @pytest.mark.parametrize(("factor", "outcome"), [(3.0, REPRODUCED), (1.0, OPEN), (0.3, REFUTED)])
 def test_whether_a_processor_for_the_collector_pays_is_decided_on_data(factor: float, outcome: str) -> None:
     tails: dict[tuple[int, int, int], float | None] = {
@@ -378,45 +328,6 @@ def test_whether_a_processor_for_the_collector_pays_is_decided_on_data(factor: f
     for id in ("processor-for-the-collector", "g1-latency-40", "g1-within-target"):
         assert short[id].outcome == OPEN
         assert any("too few windows" in item.why for item in short[id].missing)
-
-
-def test_why_g1_does_not_hold_the_target_is_found() -> None:
-    """Its pauses are the reason; the other collector is quicker, not quick enough; a thread more makes it worse."""
-    tails: dict[tuple[int, int, int], float | None] = {(block, 1, 1000): 40 + block / 10 for block in range(6)}
-    paused = table(tails, pause_target_ms=5).assign(gc_pause_max_ms=38.0 + np.arange(6) / 10)
-    crowded = table({(block, 2, 1000): None for block in range(6)}, pause_target_ms=5)
-    zgc = table({key: (tail or 0) / 2 for key, tail in tails.items()}, collector="genzgc", configuration=TODAY_S_ZGC)
-    trials = pd.concat([paused, crowded, zgc], ignore_index=True)
-    measured = {"trials": trials, "searches": NO_SEARCHES, "switches": NO_SWITCHES}
-    verdicts = claims.verdicts(measured, 10)
-    judged = explanations.of_claims(measured, 10, verdicts)
-    assert {item.asked.changed: item.outcome for item in judged} == {
-        explanations.PAUSES: NOT_THE_CAUSE, f"the collector is {TODAY_S_ZGC}": PART,
-        explanations.EVERY_PROCESSOR: FURTHER, explanations.NO_GARBAGE: NOT_MEASURED,
-    }  # fmt: skip
-    short = trials.assign(gc_pause_max_ms=2.0)
-    judged = explanations.of_claims({**measured, "trials": short}, 10, verdicts)
-    assert {item.asked.changed: item.outcome for item in judged}[explanations.PAUSES] == TURNS
-    assert explanations.of_claims(measured, 10, []) == []
-
-
-TODAY_S_ZGC = label("genzgc", 25)
-
-
-def test_today_s_collectors_are_not_the_published_ones() -> None:
-    tails: dict[tuple[int, int, int], float | None] = {
-        (block, threads, 1000): 5.0 + 10 * (threads == 2) + block / 10 for block in range(6) for threads in (1, 2)
-    }
-    reverse = {key: 9.0 - (value or 0) / 2 for key, value in tails.items()}
-    of_both = pd.concat([
-        table(tails), table(reverse, runtime=17, configuration="G1 / 17"),
-        table(tails, runtime=21, collector="zgc", configuration="ZGC / 21"),
-    ])  # fmt: skip
-    measured = {"trials": of_both, "searches": NO_SEARCHES, "switches": NO_SWITCHES}
-    then, today = (claims.evaluate(measured, 10, era)[0] for era in (claims.THEN, claims.TODAY))
-    assert (then.outcome, today.outcome) == (REFUTED, REPRODUCED)
-    assert len(then.evidence) == len(today.evidence) == 1
-    assert ("genzgc", 25) in claims.TODAY.configurations.values() and ("zgc", 17) in claims.THEN.configurations.values()
 
 
 def test_the_source_s_own_figures_go_through_the_same_tests() -> None:
@@ -444,39 +355,6 @@ def test_other_numbers_of_gc_threads_are_never_mixed_with_the_default(axis: str,
     assert verdicts_of(every)["g1-within-target"].evidence["trials"].to_list() == [6]
     assert stream_report.collector_table(every)["n"].to_list() == [6]
     assert set(stream_report.curves(every, "events_per_second")["n"]) <= {6}
-
-
-@pytest.mark.parametrize(("young_per_s", "outcome"), [(15.0, REPRODUCED), (40.0, REFUTED)])
-def test_how_often_young_collections_come_is_judged_by_their_rate(young_per_s: float, outcome: str) -> None:
-    tails: dict[tuple[int, int, int], float | None] = {(block, 1, 1000): 5 + block / 10 for block in range(6)}
-    slower = {key: 2 * (value or 0) for key, value in tails.items()}
-    sized = table(tails, new_size_mb=150, young_per_s=young_per_s)
-    every = pd.concat([table(slower, young_per_s=55.0 - young_per_s), sized])
-    verdicts = verdicts_of(every)
-    assert verdicts["g1-young-10-to-20"].outcome == outcome
-    assert verdicts["g1-young-size-needed"].outcome == REPRODUCED
-
-
-def test_input_and_output_are_compared_at_the_same_items() -> None:
-    tails: dict[tuple[int, int, int], float | None] = {(block, 1, 1000): 5 for block in range(6)}
-    output = table(tails, cpu_gc=0.1)
-    heavy = table(tails, cpu_gc=0.3, events_per_second=1900, keys=1)
-    verdicts = verdicts_of(pd.concat([output, heavy]))
-    assert verdicts["input-weighs-more"].outcome == REPRODUCED
-    assert verdicts["input-weighs-more"].evidence["ratio"].round(6).to_list() == [3]
-
-
-@pytest.mark.parametrize(("factor", "outcome"), [(3.0, REPRODUCED), (0.3, REFUTED)])
-def test_one_source_and_parallel_ones_are_compared_after_a_hiccup(factor: float, outcome: str) -> None:
-    tails: dict[tuple[int, int, int], float | None] = {(block, 2, 1000): 5 for block in range(6)}
-    every = [
-        table(tails, hiccup_ms=50, sources=sources, catch_up_ms=ms)
-        for sources, ms in (("parallel", 20.0), ("single", 20 * factor))
-    ]
-    verdicts = verdicts_of(pd.concat([*every, table(tails)]))
-    assert verdicts["parallel-source-catches-up"].outcome == outcome
-    assert verdicts["parallel-source-answers-sooner"].outcome == OPEN
-    assert stream_report.curves(pd.concat(every), "events_per_second").empty
 
 
 @pytest.mark.parametrize(
@@ -544,18 +422,6 @@ def test_a_bracket_closes_around_the_edge(edge: int) -> None:
     assert len(tried) == len(set(tried)) <= 10
 
 
-def test_a_bracket_of_a_rate_too_low_is_open_below() -> None:
-    assert stream_search.bracket(100, 1000, 0.05, lambda rate: False) == (None, 100)
-
-
-def test_a_probe_that_fails_outright_ends_the_search_with_its_reason(data: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        record = single.run_single(StreamSearchSpec(**SEARCH, port=taken.getsockname()[1]))
-    assert record.status == "failed"
-    assert record.reason is not None and record.reason.startswith("at 2,000 events/s: the engine did not start")
-    assert list(tidy_stream([record])["searches"]["probes"]) == [0]
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -618,19 +484,3 @@ def test_whether_a_processor_left_buys_throughput_is_decided_on_searches(
     assert unbounded.missing[0].why == "every rate that was tried held, or none did"
     twice = verdicts_of(trials, searches[searches["block"] < 2])["zgc-throughput-25"]
     assert twice.outcome == OPEN
-
-
-def test_brackets_of_equal_throughputs_are_rarely_told_apart() -> None:
-    random, apart = np.random.default_rng(9), 0
-    grid = 1e6 * 1.2 ** np.arange(12)
-    for _ in range(300):
-        sides = []
-        for _side in range(2):
-            edges = 3e6 * random.lognormal(0, 0.1, 5)
-            places = np.searchsorted(grid, edges)
-            sides.append(pd.DataFrame({
-                "block": range(5), "confirmations": 1, "holds_items_per_second": grid[places - 1],
-                "fails_items_per_second": grid[places],
-            }))  # fmt: skip
-        apart += claims.compare_brackets(sides[0], sides[1]).direction != 0
-    assert apart <= 25  # of 300 at 5%: more are as unlikely as one in a hundred

@@ -7,10 +7,8 @@ import ctypes
 import json
 import multiprocessing
 import os
-import resource
 import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
@@ -23,7 +21,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from allocpool.campaign import campaign, hosts, profiles, store, tidy
+from allocpool.campaign import campaign, hosts, store, tidy
 from allocpool.cli import main
 from allocpool.decisions import EQUIVALENT, FEWEST
 from allocpool.errors import UserError
@@ -255,16 +253,6 @@ def test_a_full_disk_is_one_line_and_what_is_finished_is_whole(data: Path, made_
     assert 0 < finished < 100 and (again, after) == (0, 100)
 
 
-def test_a_limit_on_the_size_of_files_is_one_line(data: Path, made_up: None) -> None:
-    def work() -> tuple[int, str]:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-        told = allocpool(*run_words(2))
-        return told.exit_code, told.output
-
-    status, told = in_a_place_of_its_own(work)
-    assert status == 2 and told.count("\n") == 1 and "raise the limit on a file's size" in told, told
-
-
 def test_a_read_only_store_shows_what_is_complete_and_refuses_the_rest_in_one_line(data: Path, made_up: None) -> None:
     def work() -> tuple[int, int, str, str]:
         mount(data, 8000)
@@ -460,25 +448,6 @@ def test_other_huge_pages_end_a_campaign_in_a_line_before_anything_is_measured(
             assert records(data) == before
 
 
-@pytest.mark.parametrize("value", [-1.0, 10**25, "much", [1]])
-def test_a_number_that_can_not_be_takes_its_trial_out_of_the_tables_and_the_doctor_sees_it(
-    data: Path, made_up: None, capsys: pytest.CaptureFixture[str], value: object
-) -> None:
-    one = opened(3)
-    one.run()
-    path = sorted((data / "raw").glob(f"*/{RESULT}"))[0]
-    record = json.loads(path.read_text(encoding="utf-8"))
-    record["measurement"]["peak_rss_mb"] = value
-    path.write_text(json.dumps(record), encoding="utf-8")
-    capsys.readouterr()
-    trials = opened(3).tables()["trials"]
-    assert len(trials) == 2 and path.parent.name not in set(trials["trial_id"])
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1 and path.parent.name in lines[0]
-    told = allocpool("doctor", "--data")
-    assert told.exit_code == 1 and [line for line in told.output.splitlines() if line.startswith(str(path))]
-
-
 def test_what_has_not_ended_well_runs_again_only_when_it_is_asked_for(data: Path, made_up: None) -> None:
     opened(3).run()
     before = records(data)
@@ -531,35 +500,6 @@ def test_writers_of_the_same_tables_at_once_do_not_meet(data: Path, made_up: Non
     assert not list(one.tidy_folder.glob(".*")), "what a write left"
 
 
-def test_a_store_of_another_user_is_one_line(made_up: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        monkeypatch.setenv("ALLOCPOOL_DATA", folder)
-        opened(1).run()
-        os.chmod(folder, 0o755)
-        for path in Path(folder).rglob("*"):
-            path.chmod(0o555 if path.is_dir() else 0o444)
-
-        def work() -> tuple[int, str, int]:
-            if os.geteuid() == 0:
-                os.seteuid(65534)
-            told = allocpool(*run_words(2))
-            shown = opened(1)
-            return told.exit_code, told.output, len(shown.tables()["trials"]) if shown.run().complete else 0
-
-        try:
-            here, there = FORK.Pipe()
-            child = FORK.Process(target=lambda: there.send(work()))
-            child.start()
-            there.close()
-            status, told, rows = here.recv()
-            child.join(60)
-        finally:
-            for path in Path(folder).rglob("*"):
-                path.chmod(0o755)
-    assert status == 2 and told.count("\n") == 1 and "set ALLOCPOOL_DATA to a folder that takes files" in told, told
-    assert folder in told and rows == 1, "what is complete can be shown"
-
-
 @pytest.mark.parametrize("place", ["raw", "tidy", "hosts", "trial"])
 def test_a_file_where_a_folder_is_meant_is_one_line_with_the_remedy(data: Path, made_up: None, place: str) -> None:
     data.mkdir()
@@ -572,21 +512,6 @@ def test_a_file_where_a_folder_is_meant_is_one_line_with_the_remedy(data: Path, 
         return
     assert told.exit_code == 2 and told.output.count("\n") == 1 and str(path) in told.output, told.output
     assert "set ALLOCPOOL_DATA to a folder that takes files" in told.output and path.is_file()
-
-
-def test_one_profile_that_can_not_be_read_does_not_keep_the_others_from_being_told(
-    data: Path, tmp_path: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened(1).run()
-    empty = tmp_path / "02_batch.yaml"
-    empty.touch()
-    read = profiles._read_settings
-    monkeypatch.setattr(profiles, "_read_settings", lambda path: read(empty if path.parent.name == "quick" else path))
-    monkeypatch.setattr(profiles, "names", lambda: ("quick", "smoke"))
-    told = allocpool("status")
-    assert told.exit_code == 0 and told.output.count("02_batch.yaml holds no settings") == 1, told.output
-    named = allocpool("status", "--profile", "quick")
-    assert named.exit_code == 2 and named.output.count("\n") == 1
 
 
 class _Near(fleet.RemoteHost):
@@ -617,13 +542,3 @@ def test_what_is_next_is_asked_per_host_until_each_has_decided(
     assert set(questions["host"].str.partition(" ")[0]) == {"near", "far"}
     assert set(questions["verdict"]) == {EQUIVALENT}, "both sides are the same made-up trial"
     assert list(hosts.combined(questions)["hosts"]) == [2]
-
-
-def test_tables_without_provenance_are_no_campaign_and_say_what_makes_one(data: Path, made_up: None) -> None:
-    one = opened(1)
-    one.run()
-    (one.tidy_folder / "provenance.json").unlink()
-    with pytest.raises(UserError, match=r"no tables of study batch.*makes them"):
-        store.read_tables("batch", one.profile.profile)
-    tables, provenance = store.stored("batch", one.profile.profile)
-    assert provenance is None and tables["trials"].empty

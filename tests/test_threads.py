@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from shared_jvm import records_of
 
 from allocpool.campaign import single
@@ -24,8 +23,7 @@ from allocpool.evidence.ablation import NOT_THE_CAUSE, TURNS
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
 from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.comparisons import IN_CPP, NOW, THEN
-from allocpool.studies.threads import claims, explanations, plots, story, tables
-from allocpool.studies.threads.cells import Campaign
+from allocpool.studies.threads import claims, explanations, story, tables
 from allocpool.studies.threads.specs import SharingSpec, ThreadsSearchSpec, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, TOPOLOGIES, offered
 from allocpool.studies.threads.study import STUDY, ThreadsProfile
@@ -119,17 +117,6 @@ def test_java_does_the_same_work(row: Row) -> None:
     assert_same_work(row, single.summary_of(record))
 
 
-def test_netty_s_recycler_keeps_for_threads_that_stay_alone() -> None:
-    """Its users' threads are Netty's own; on a virtual one it allocates."""
-    made = {
-        row[2]: single.summary_of(record)["counts"]["constructed"]
-        for row, record in records(25, "g1").items()
-        if row[5] == "netty_recycler"
-    }
-    assert made["virtual"] == PACKETS
-    assert max(made["sharded"], made["pipeline"]) < PACKETS
-
-
 @pytest.mark.parametrize("row", CPP, ids=lambda row: "-".join(map(str, row)))
 def test_cpp_does_the_same_work(data: Path, row: Row) -> None:
     record = single.run_single(spec_of(row))
@@ -199,14 +186,6 @@ def test_what_makes_no_sense_is_refused_in_one_line(settings: dict[str, Any], li
     assert "\n" not in str(refused.value)
 
 
-def test_one_line_serves_both_languages() -> None:
-    words = ["mode=threads", *(f"{name}={value}" for name, value in EXAMPLE.items()), "runtime=25", "collector=g1"]
-    for language in ("java", "cpp"):
-        spec = single.parse_spec([*words, f"language={language}", "layout=heap"])
-        assert isinstance(spec, ThreadsSpec)
-        assert (spec.runtime, spec.collector) == ((25, "g1") if language == "java" else (None, None))
-
-
 def profile(**settings: Any) -> ThreadsProfile:
     group = {
         "topologies": ["sharded", "pipeline", "virtual"], "threads": [1, 2, 4], "java": ["heap/g1/25", "heap/g1/17"],
@@ -228,12 +207,6 @@ def test_a_plan_says_which_threads_are_more_than_processors() -> None:
     # Virtual threads are of newer Java alone, and owners of threads that stay.
     virtual = [item.spec for item in planned if isinstance(item.spec, ThreadsSpec) and item.spec.topology == "virtual"]
     assert {(spec.runtime, spec.strategy) for spec in virtual} == {(25, "alloc"), (25, "jctools")}
-
-
-def test_a_plan_refuses_configurations_that_are_none() -> None:
-    for java in (["heap/g1"], ["heap/g1/new"], ["slab/g1/25"], ["heap/zgc/17x"]):
-        with pytest.raises(ValueError, match=r"LAYOUT/COLLECTOR/RUNTIME|layout"):
-            profile(java=java)
 
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
@@ -355,14 +328,6 @@ def test_real_time_has_books_of_every_ring_and_of_all(data: Path, language: str,
     assert summary["cpu_ns_per_packet"] is None, "who waits for ticks has no cost"
 
 
-def test_real_time_is_told_by_ring(data: Path) -> None:
-    told = tables.tidy_threads([ticked("cpp")["sharded"], ticked("cpp")["pipeline"]])
-    assert len(told["rings"]) == 3
-    assert isinstance(plots.losses_by_ring(told["trials"], told["rings"]), Figure)
-    assert set(story.realtime(told["trials"])["remark"]) == {"source slept: no finding"}
-    assert not Campaign(told["trials"]).cells, "real time has no cost to compare"
-
-
 def test_a_search_finds_an_interval_that_loses_nothing(data: Path) -> None:
     """With fewer processors than it takes the figure means nothing, but the way is whole."""
     spec = ThreadsSearchSpec(
@@ -397,20 +362,6 @@ def test_searches_are_planned_where_there_are_processors() -> None:
             single.parse_spec(["mode=threads_search", *(f"{name}={v}" for name, v in words.items() if v is not None)])
 
 
-def test_real_time_takes_two_processors_more_than_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    for topology in ("sharded", "pipeline"):
-        spec = paced("cpp", topology)
-        awake = spec.model_copy(update={"source_yields": False})
-        monkeypatch.setattr("allocpool.studies.threads.specs.usable_cores", lambda: 3)
-        assert spec.refused_here() is None
-        monkeypatch.setattr("allocpool.studies.threads.specs.usable_cores", lambda: 4)
-        assert awake.refused_here() is None
-    planned = STUDY.plan(profile(intervals_ns=[1000], topologies=["sharded", "pipeline"]), Machine(cores=4))
-    assert {item.unavailable for item in planned} == {
-        None, "real time with 4 threads takes 6 processors, this machine has 4",
-    }  # fmt: skip
-
-
 def test_events_are_counted_where_the_processor_can(data: Path) -> None:
     plain = spec_of(CPP[0])
     counted = plain.model_copy(update={"counted": True})
@@ -418,16 +369,6 @@ def test_events_are_counted_where_the_processor_can(data: Path) -> None:
     assert counted.refused_here() == reason
     trials = tables.tidy_threads([single.run_single(plain if reason else counted)])["trials"]
     assert trials["cycles_per_packet"].isna().all() == bool(reason)
-
-
-def test_the_first_questions_are_those_that_no_other_study_asks() -> None:
-    asked = STUDY.questions(profile(strategies=["alloc", "locked", "owner"]), Machine(cores=4))
-    first = [(question.a, question.b) for question in asked if question.primary]
-    assert first and all(
-        isinstance(a, ThreadsSpec) and isinstance(b, ThreadsSpec) and a.threads == b.threads == 2
-        and (a.strategy, b.strategy) == ("alloc", "locked" if a.topology == "virtual" else "owner")
-        for a, b in first
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("apart", "kind"), [(0, "true_sharing"), (8, "false_sharing"), (64, None), (128, None)])
@@ -488,16 +429,3 @@ def test_what_can_t_be_simulated_is_refused_in_one_line(settings: dict[str, Any]
         single.parse_spec([
             "mode=threads_sharing", *(f"{name}={value}" for name, value in words.items() if value is not None)
         ])  # fmt: skip
-
-
-def test_simulations_are_planned_once_and_have_no_cost() -> None:
-    settings = {"simulated": True, "java": [], "unpadded": True, "topologies": ["sharded"], "threads": [8]}
-    both = profile(**settings).model_copy(update={"blocks": 2})
-    planned = STUDY.plan(both, Machine(cores=1))
-    assert [(item.spec.block, item.unavailable) for item in planned] == [(0, None)] * 3, (
-        "alloc, owner and owner unpadded"
-    )
-    assert not STUDY.questions(both, Machine(cores=8))
-    assert len(STUDY.plan(profile(**settings, turns=[4, 16]), Machine(cores=1))) == 6
-    with pytest.raises(ValueError, match=r"sees C\+\+ alone"):
-        profile(**{**settings, "java": ["heap/g1/25"]})
