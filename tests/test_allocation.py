@@ -16,7 +16,6 @@ from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED
 from allocpool.studies.allocation import claims as allocation_claims
 from allocpool.studies.allocation import sizes
 from allocpool.studies.allocation.child import books, jmh
-from allocpool.studies.allocation.specs import AllocationSpec, FragmentationSpec
 from allocpool.studies.allocation.study import AllocationProfile, plan_allocation
 from allocpool.trial.launch import Launcher
 
@@ -97,13 +96,6 @@ def test_an_allocation_that_was_deleted_contradicts_the_books(technique: str) ->
     assert books.heap_fault(technique, "alloc", 1024, 1000, round(2000 * high)) is not None
 
 
-def test_a_pool_that_allocates_contradicts_the_books() -> None:
-    assert books.heap_fault("byte_array", "pool", 1024, 1000, 100) is None
-    assert books.heap_fault("byte_array", "pool", 1024, 1000, 1000 * 1040) is not None
-    assert books.direct_fault(100, 10, 10, 1000) is None
-    assert books.direct_fault(100, 10, 1, 100) is not None
-
-
 def test_access_ends_with_the_same_content_in_every_memory(data: Path) -> None:
     for operation in ("write", "random_write", "copy"):
         sums = {
@@ -168,23 +160,6 @@ def test_a_campaign_goes_on_past_a_trial_that_runs_out_of_memory(data: Path, mon
     assert trials.loc["direct_buffer", "reason"] == "Epsilon used up its heap"
 
 
-def test_epsilon_gets_as_many_buffers_as_its_heap_holds() -> None:
-    spec = single.parse_spec(["mode=allocation", "technique=byte_array", "collector=epsilon", "bytes=1048576"])
-    assert isinstance(spec, AllocationSpec) and spec.heap_mb and spec.max_buffers
-    assert 2 * spec.max_buffers * spec.bytes < spec.heap_mb * 2**20
-    churn = single.parse_spec(
-        [
-            "mode=fragmentation",
-            "technique=byte_array",
-            "collector=epsilon",
-            "distribution=uniform",
-            "live_mb=8",
-            "turnovers=10",
-        ]
-    )
-    assert isinstance(churn, FragmentationSpec) and churn.heap_mb and churn.heap_mb > 80
-
-
 def test_jmhs_own_json_is_read() -> None:
     result = {
         "jmhVersion": "1.37",
@@ -196,19 +171,6 @@ def test_jmhs_own_json_is_read() -> None:
     assert jmh.read(result)["allocated_bytes"] == 1040.0
     with pytest.raises(ValueError, match="ops/s"):
         jmh.read({**result, "primaryMetric": {"scoreUnit": "ops/s"}})
-
-
-def test_direct_memory_of_mixed_sizes_has_room_for_what_is_not_found_dead_yet() -> None:
-    launcher = Launcher()
-    flags = {}
-    for technique in ("direct_buffer", "byte_array"):
-        spec = single.parse_spec(["mode=fragmentation", f"technique={technique}", "distribution=uniform", "live_mb=64"])
-        launch = launcher.launch_of(spec)
-        assert launch.jvm is not None
-        flags[technique] = launch.jvm.flags
-    assert "-XX:MaxDirectMemorySize=224m" in flags["direct_buffer"]
-    assert "-XX:+DisableExplicitGC" not in flags["direct_buffer"]
-    assert "-XX:+DisableExplicitGC" in flags["byte_array"]
 
 
 def several_blocks(change: dict[str, float]) -> pd.DataFrame:

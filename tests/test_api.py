@@ -15,7 +15,7 @@ import pytest
 
 import allocpool
 from allocpool import api, home
-from allocpool.campaign import campaign, hosts, single, store
+from allocpool.campaign import single, store
 from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.errors import UserError
 from allocpool.packets.batch import BatchSpec
@@ -96,24 +96,6 @@ def test_every_study_loads_with_labels_and_a_cost(study: str) -> None:
     assert not {"ns_per_packet", "cpu_ns_per_packet"} & set(frame)
 
 
-def test_labels_are_those_of_a_stranger() -> None:
-    frame = store_free_trials()
-    by_case = frame.drop_duplicates("case").set_index("case")["alive"]
-    assert {"A": 2_000, "B": 200_000, "C": 990_000}.items() <= by_case.to_dict().items()
-    assert {"G1, JDK 25", "generational ZGC, JDK 27", "C++ flat"} <= set(frame["configuration"])
-    stored = store.read_tables("batch", "standard")[0]["trials"]
-    assert frame["configuration"].nunique() == stored["configuration"].nunique(), "no two share a name"
-
-
-def test_other_tables_and_hosts() -> None:
-    assert {"trial_id", "start_ns"} <= set(allocpool.load("batch", table="iterations"))
-    every = list(hosts.of_hosts("realtime", "standard"))
-    frame = allocpool.load("realtime", hosts="all")
-    assert frame["host"].nunique() > 1 and set(frame["host"]) <= {one.label for one in every}
-    one = allocpool.load("realtime", hosts=every[-1].host_id)
-    assert set(one["host"]) == {every[-1].label}
-
-
 @pytest.mark.parametrize(
     ("ratios", "noise", "kind"),
     [
@@ -129,14 +111,6 @@ def test_the_kind_of_a_headline(ratios: dict[int, float], noise: float, kind: st
     assert allocpool.headline(one).kind == kind
     both = pd.concat([made(ratios, noise), made(ratios, noise, "C++ flat")])
     assert allocpool.headline(allocpool.compare(both, a="alloc", b="pool", by=BY)).kind == kind
-
-
-def test_what_failed_is_not_measured() -> None:
-    frame = made({2_000: 2.0})
-    frame.loc[frame["strategy"] == "pool", "status"] = "out_of_memory"
-    one = allocpool.compare(frame, a="alloc", b="pool", by=BY)
-    assert list(one["verdict"]) == ["not measured"] and list(one["n_b"]) == [0]
-    assert allocpool.headline(one).kind == "not measured"
 
 
 def test_a_margin_turns_a_small_difference_into_none() -> None:
@@ -185,12 +159,6 @@ def test_a_wrong_argument_is_one_line_that_names_the_valid_ones(number: int) -> 
     with pytest.raises(UserError) as raised:
         call()
     assert named in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_plan_and_status_are_those_of_the_campaign() -> None:
-    opened = campaign.open_study("batch", "smoke", {"blocks": 1})
-    assert allocpool.plan("batch", "smoke", blocks=1).equals(opened.planned_cells())
-    assert allocpool.status("batch", "smoke", blocks=1) == opened.status()
 
 
 def test_run_measures_once_and_its_results_load() -> None:

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 import synthetic
 
-from allocpool import findings
 from allocpool.campaign import hosts, profiles
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
@@ -63,21 +62,6 @@ def test_no_side_is_named_where_another_machine_or_size_shows_the_other() -> Non
     assert kinds(own, campaign(dict.fromkeys("ABC", 2.0), scale=0.1)) == ["turns"]
 
 
-def test_rungs_have_the_sizes_and_the_ratio_of_their_trials() -> None:
-    found = by_size.rungs(campaign({"A": 2.0, "B": 0.5}))
-    assert found["alive"].tolist() == [2_000, 200_000]
-    assert found["verdict"].tolist() == ["pool", "allocate"]
-    assert found["ratio"].tolist() == pytest.approx([2.0, 0.5], rel=0.05)
-    assert (found["low"] < found["ratio"]).all() and (found["ratio"] < found["high"]).all()
-    assert set(found["n"]) == {6} and set(found["configuration"]) == {"G1, JDK 25"}
-
-
-def test_a_failed_side_is_not_measured() -> None:
-    trials = campaign({"B": 2.0})
-    failed = trials.assign(ns_per_packet=trials["ns_per_packet"].mask(trials["strategy"] == "pool"))
-    assert kinds(failed) == ["not measured"]
-
-
 def test_stored_campaigns_never_contradict_each_other() -> None:
     """Every machine and both profiles replayed: "turns" or "inconclusive", never one side here, the other there."""
     stored = [
@@ -107,16 +91,6 @@ def test_any_other_case_is_refused_in_one_line(wrong: Any) -> None:
     with pytest.raises(ValueError, match="choose one of A, A10k, B, C") as refused:
         case_of(wrong)
     assert "\n" not in str(refused.value)
-
-
-def test_the_answer_is_of_the_newest_java_and_of_cpp(monkeypatch: pytest.MonkeyPatch) -> None:
-    both = (*G1, ("java", "heap", "g1", 17, None, "heap / G1 / 17"), ("cpp", "flat", None, None, "glibc", "C++ flat"))
-    trials = synthetic.trials(blocks=6, noise=0.01, configurations=both)
-    monkeypatch.setattr(findings.Measured, "_table", lambda *_which: trials)
-    measured = findings.Measured("made-up")
-    monkeypatch.setattr(findings.Measured, "on_record", measured.rungs)
-    assert [each.configuration for each in findings.headlines(measured)] == ["G1, JDK 25", "C++ flat"]
-    assert set(findings.by_alive(measured)["configuration"]) == {"G1, JDK 25", "C++ flat"}
 
 
 def of_today(pool_ns: dict[int, float], start_ns: dict[int, float]) -> pd.DataFrame:
@@ -149,12 +123,6 @@ def test_our_own_claims_turn_with_the_data(
     verdicts = today.evaluate(of_today(pool_ns, start_ns))
     assert [verdict.claim.id for verdict in verdicts] == ["alloc-cheaper-today", "jep-522-start", "plain-memory-pool"]
     assert [verdict.outcome for verdict in verdicts] == outcomes
-
-
-def test_nothing_measured_shows_nothing_and_advises_nothing() -> None:
-    nothing = campaign({"A": 2.0}).iloc[:0].assign(window=None, allocated_bytes=0, start_ns_per_packet=0.0)
-    verdicts = today.evaluate(nothing)
-    assert not {"reproduced", "refuted"} & {verdict.outcome for verdict in verdicts}
 
 
 def test_no_claim_on_cost_rests_on_windows_without_an_old_cycle() -> None:
@@ -242,13 +210,3 @@ def test_by_bytes_each_size_is_judged() -> None:
     assert {"G1, JDK 25", "C++, glibc"} <= set(panels)
     assert not by_bytes.curve(trials.iloc[:0]).axes[0].lines
     assert by_bytes.compared(trials.iloc[:0]).empty
-
-
-def test_a_group_may_have_windows_of_its_own_length() -> None:
-    profile: Any = profiles.read(STUDY, "article", {})
-    specs: list[Any] = [item.spec for item in STUDY.plan(profile, Machine(cores=2)) if not item.unavailable]
-    ladder = {spec.seconds for spec in specs if spec.case == "10000"}
-    assert ladder == {40.0}
-    assert {spec.seconds for spec in specs if spec.case == "A10k"} == {20.0}
-    with pytest.raises(UserError, match="longest_factor"):
-        profiles.read(STUDY, "smoke", {"window": {"seconds": 1.0}})

@@ -13,7 +13,6 @@ from allocpool.campaign.study import Machine
 from allocpool.doctor import CollectorReport, Diagnosis, RuntimeReport
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
-from allocpool.packets.cells import cells
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.studies.instrument import story as checks
 from allocpool.studies.instrument.study import InstrumentProfile, plan_instrument
@@ -42,18 +41,6 @@ def test_other_work_is_found_and_named(contract: pd.DataFrame, column: str, valu
     (_fault,) = checks.contract_faults(contract)
     assert len(checks.contract_table(contract)) == 2
     assert "broken" in checks.contract_sentence(contract)
-
-
-def test_a_lost_packet_is_found(contract: pd.DataFrame) -> None:
-    contract.loc[contract.index[0], "freed"] -= 1
-    (fault,) = checks.contract_faults(contract)
-    assert "allocated" in fault
-
-
-def test_harness_cost_is_the_dummy_strategy() -> None:
-    results = cells(synthetic.trials(blocks=2))
-    table = checks.harness_table(results)
-    assert len(table) == (results["strategy"] == "dummy").sum()
 
 
 def diagnosis(missing: str | None) -> Diagnosis:

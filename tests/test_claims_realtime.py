@@ -128,27 +128,6 @@ def test_each_case_is_each_case(claim: str, searches: list[pd.DataFrame]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("alloc", "outcome"), [(400.0, REPRODUCED), (305.0, OPEN), (100.0, REFUTED)]
-)  # fmt: skip
-def test_one_interval_is_below_another_when_searches_show_it(alloc: float, outcome: str) -> None:
-    found = judged(search("cpp/flat"), search("cpp/flat", "alloc", ns=alloc))
-    assert found["realtime-cpp-pool", IN_CPP].outcome == outcome
-
-
-def test_one_set_up_alone_works_everywhere() -> None:
-    native = "java/native/zgc/11"
-    works = every_cell(native, alloc=300.0, mix=300.0, pool=300.0)
-    loses = [
-        *every_cell(ZGC, mix=300.0, pool=300.0),
-        search(ZGC, "alloc", "C", None),
-        search(PARALLEL, "pool", "B", None),
-    ]
-    assert judged(*works, *loses)["zgc-all-native", THEN].outcome == REPRODUCED
-    too = every_cell(ZGC, alloc=300.0, mix=300.0, pool=300.0)
-    assert judged(*works, *too)["zgc-all-native", THEN].outcome == MIXED
-
-
-@pytest.mark.parametrize(
     ("longer", "outcome"),
     [
         ({"lost_ppm": 50.0}, REFUTED),

@@ -47,12 +47,6 @@ def test_flags_are_those_of_the_release(collector: str, feature: int, chosen_by:
     assert {*collector_flags(collector, feature)} == chosen_by
 
 
-def test_a_row_is_not_asked_for_flags_of_a_release_without_it() -> None:
-    for name, feature in (("cms", 14), ("genzgc", 20), ("zgc", 24)):
-        with pytest.raises(ValueError, match=name):
-            COLLECTORS[name].flags_on(feature)
-
-
 def test_only_what_is_experimental_unlocks_experiments() -> None:
     unlocked = {
         (name, feature)
@@ -111,27 +105,6 @@ def test_a_heap_that_does_not_fit_is_refused_with_one_that_does(monkeypatch: pyt
         refused.value
     )
     assert check(17, "g1", 3036, direct_mb=512).feature == 17
-
-
-def test_direct_memory_alone_can_be_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flags, "available_memory_mb", lambda: 1000)
-    with pytest.raises(UserError, match="choose a smaller scale"):
-        check(17, "g1", 64, direct_mb=2048)
-
-
-def test_heap_has_one_size_and_direct_memory_a_limit() -> None:
-    made = jvm_flags("parallel", 11, heap_mb=2048, direct_mb=1024, pause_target_ms=80)
-    assert {"-Xms2048m", "-Xmx2048m", "-XX:MaxDirectMemorySize=1024m", "-XX:MaxGCPauseMillis=80"} <= set(made)
-
-
-def test_collections_on_request_are_off_unless_asked_for() -> None:
-    assert "-XX:+DisableExplicitGC" in jvm_flags("g1", 17, heap_mb=64)
-    assert "-XX:+DisableExplicitGC" not in jvm_flags("g1", 17, heap_mb=64, explicit_gc=True)
-
-
-def test_native_access_is_named_only_where_the_flag_exists() -> None:
-    named = {f for f in FEATURES if "--enable-native-access=ALL-UNNAMED" in jvm_flags("g1", f, heap_mb=64)}
-    assert named == {25}
 
 
 def test_only_cms_logs_at_level_debug_and_phases_only_on_request(tmp_path: Path) -> None:

@@ -125,16 +125,6 @@ def test_the_interval_of_a_slope_holds_the_truth_where_noise_grows_with_connecti
     assert held >= 368  # of 400 at 95%: fewer are as unlikely as one in a hundred
 
 
-def test_a_prediction_is_wider_the_further_it_reaches() -> None:
-    found = connections.line(points(*BLOCKS))
-    assert found is not None
-    near, far = found.predict_mb(2000), found.predict_mb(30_000)
-    assert near[1] is not None and near[2] is not None and far[1] is not None and far[2] is not None
-    assert near[1] < near[0] < near[2]
-    assert far[2] - far[1] > near[2] - near[1]
-    assert far[0] == pytest.approx(found.intercept_mb + 30_000 * found.bytes_per_connection / MB)
-
-
 @pytest.mark.parametrize(
     ("stack", "noise", "adds_up"),
     [(60_000.0, 0.001, "yes"), (65_000.0, 0.001, "yes"), (30_000.0, 0.001, "no"), (40_000.0, 0.9, "cannot be told")],
@@ -186,20 +176,6 @@ def test_claims_on_threads_chars_and_evictions_can_go_the_other_way() -> None:
     assert found["two-byte-chars"] == REPRODUCED
     assert found["memory-evicts"] == REFUTED
     assert found["bytes-less-than-half"] == REFUTED
-
-
-def test_figures_the_other_way_round_refute_and_missing_ones_leave_open() -> None:
-    costs = {
-        "java/buffered_reader:8192/platform/25": (50_000.0, 20.0),
-        "java/buffered_stream:8192/platform/25": (60_000.0, 20.0),
-        "java/stream/platform/25": (70_000.0, 20.0),
-    }
-    found = outcomes(trials_of(costs))
-    assert found["default-buffers-cost-memory"] == REFUTED
-    assert found["default-is-the-dearest"] == REFUTED
-    assert found["bytes-less-than-half"] == OPEN
-    assert found["larger-buffers-cost-memory"] == OPEN
-    assert found["plain-streams-cost-cpu"] == OPEN
 
 
 def test_a_histogram_is_told_apart_by_what_its_classes_are_part_of() -> None:

@@ -17,10 +17,9 @@ from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, LOOKS, OPEN
 from allocpool.files import write_atomically
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import map_story, plots, proof, story
-from allocpool.studies.realtime.contrasts import most_loss_chance, of_interval, share_lost
+from allocpool.studies.realtime.contrasts import of_interval
 from allocpool.studies.realtime.loss_boundary import LossBoundary
 from allocpool.studies.realtime.placed import Seen
-from allocpool.studies.realtime.tables import SCHEMAS
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, Launch, TrialRecord
 from allocpool.trial.runner import Task
@@ -58,17 +57,6 @@ def test_one_trial_tells_of_both_deadlines(
     trial = Seen(100, 500.0, 100.0, latest_ms, slip_ms)
     assert (trial.lost(10.0), trial.lost(100.0)) == (short, long)
     assert trial.lost(1_000.0) is None, "its own queue was shorter"
-
-
-@pytest.mark.parametrize(
-    ("rate", "alloc", "pool", "name"),
-    [
-        (1.0, 2.0, 3.0, maps.EITHER), (2.5, 2.0, 3.0, maps.POOL_ONLY), (2.5, 3.0, 2.0, maps.ALLOCATE_ONLY),
-        (4.0, 3.0, 2.0, maps.NEITHER),
-    ],
-)  # fmt: skip
-def test_regions_have_names(rate: float, alloc: float, pool: float, name: str) -> None:
-    assert maps.region(rate, alloc, pool) == name
 
 
 def test_a_point_is_named_by_the_bands_and_stays_open_inside_of_one() -> None:
@@ -142,13 +130,6 @@ def test_bands_hold_and_nothing_is_named_wrongly_where_the_truth_is_known() -> N
 def test_the_ends_of_an_interval_decide(low: float, high: float, verdict: str) -> None:
     told = of_interval((low + high) / 2 if math.isfinite(low) else 0.0, low, high, 10)
     assert told.verdict == verdict and (told.decision.blocks_needed == 0) == (verdict != OPEN)
-
-
-def test_shares_are_resampled_over_trials_or_bounded_where_none_loses() -> None:
-    few = share_lost([0.0, 2.0, 4.0])
-    assert few.low < few.mean == 2.0 < few.high
-    assert math.isnan(share_lost([0.0] * 5).high) and math.isnan(share_lost([2.0]).low)
-    assert most_loss_chance(5) == pytest.approx(0.45, abs=0.01)
 
 
 def test_trials_of_one_search_count_less_than_as_many_alone() -> None:
@@ -300,9 +281,3 @@ def test_a_live_set_that_the_heap_cannot_hold_is_a_row_with_its_reason(runner: R
     assert len(failed) == 2, "one for each strategy, and not tried again"
     found = maps.boundaries(tables["map"])
     assert set(found.loc[found["live_messages"] == LIVES[-1], "gap"]) == {"Java heap space"}
-
-
-def test_a_map_of_nothing_is_told_and_drawn() -> None:
-    empty = {name: tidy.frame([], schema) for name, schema in SCHEMAS.items()}
-    assert map_story.verdict(empty).startswith("**Open.**")
-    assert map_story.table(empty).empty

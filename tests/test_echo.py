@@ -240,21 +240,6 @@ def test_more_connections_than_the_machine_allows_are_refused(monkeypatch: pytes
     assert limits.refusal(EchoSpec(server="cpp", io="epoll", connections=1748, seconds=1)) is None
 
 
-def test_threads_and_maps_bound_only_servers_with_a_thread_per_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    def reads(path: str) -> int | None:
-        return {"/proc/sys/kernel/pid_max": 1200, "/proc/sys/vm/max_map_count": 6000}.get(path)
-
-    monkeypatch.setattr(limits, "_number", reads)
-    monkeypatch.setattr(limits, "_running_threads", lambda: 100)
-    java = limits.limits(EchoSpec(io="stream", connections=1, seconds=1))
-    assert [limit.connections for limit in java[:2]] == [900, 1000]
-    assert "pid_max" in java[0].name
-    assert "max_map_count" in java[1].remedy
-    for other in (EchoSpec(io="stream", threads="virtual", connections=1, seconds=1),
-                  EchoSpec(server="cpp", io="epoll", connections=1, seconds=1)):  # fmt: skip
-        assert limits.limits(other)[0].connections > 1000
-
-
 @pytest.mark.parametrize("key", EVERY_KEY)
 def test_every_variant_of_the_study_is_a_spec_and_comes_back_from_it(key: str) -> None:
     variant = Variant.parse(key)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,14 +47,6 @@ def test_on_campaigns_in_which_all_cells_are_equal_hardly_a_claim_is_judged() ->
     assert len(false) <= 0.05 * len(verdicts), false
 
 
-def test_a_cause_that_is_held_fixed_and_takes_the_spread_with_it_is_named() -> None:
-    trials = campaign("fixed_addresses", blocks=12, noise=0.001)
-    table = experiments.causes(trials)
-    assert set(table["held"]) == {experiments.CAUSES["fixed_addresses"]}
-    assert (table["p"] < 0.05).all()
-    assert experiments.causes(experiments.usual(trials)).empty
-
-
 def test_iterations_follow_what_varies_and_what_it_costs() -> None:
     """With trials that cost 25 iterations, and differ by a fifth of what iterations do, the best number is 25."""
     trials = synthetic.trials(40, 0.0, 1, lambda _row: 100.0, FLAT, ("A",))
@@ -90,24 +79,6 @@ def test_what_holds_a_cause_fixed_is_a_part_of_the_configuration() -> None:
         Configuration.parse("java/heap/g1/25/twin/c1_only")
     with pytest.raises(UserError, match="unknown option"):
         Configuration.parse("cpp/flat/glibc/c1_only")
-
-
-def test_addresses_are_fixed_where_the_system_lets_them_be() -> None:
-    program = (
-        "import ctypes, sys; from allocpool.machine.personality import start_again_at_fixed_addresses as again;"
-        "again([sys.executable, *sys.orig_argv[1:]]); print(ctypes.addressof(ctypes.c_int.in_dll(ctypes.pythonapi,"
-        " 'Py_NoUserSiteDirectory')))"
-    )
-    environment = {**os.environ, personality.FIXED_ADDRESSES: "1"}
-    runs = [
-        subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
-        for _ in range(2)
-    ]
-    if personality.addresses_can_be_fixed():
-        assert runs[0].returncode == 0, runs[0].stderr
-        assert runs[0].stdout == runs[1].stdout
-    else:
-        pass
 
 
 def noted(**notes: Sequence[Any]) -> pd.DataFrame:

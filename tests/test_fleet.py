@@ -102,25 +102,6 @@ def test_a_worker_that_is_not_seen_while_it_is_examined_is_examined_again() -> N
     assert submitted == ["here", "here"] and [host.machine for host in of.hosts.values()] == ["a machine"]
 
 
-def test_an_examination_that_ends_between_two_looks_at_it_counts() -> None:
-    asked: list[None] = []
-    examined = worker.Examined(read_host(), 2, "a machine", None)
-
-    def done() -> bool:
-        asked.append(None)
-        return len(asked) > 1
-
-    client: Any = SimpleNamespace(
-        status="running", scheduler=SimpleNamespace(identity=None),
-        submit=lambda *_words, **_how: SimpleNamespace(done=done, result=lambda: examined),
-        sync=lambda *_asked, **_how: {"workers": {"here": {"resources": {fleet.TRIAL: 1}}}},
-    )  # fmt: skip
-    of = fleet.Fleet(client, lambda _line: None)
-    of.look()
-    of.look()
-    assert [host.machine for host in of.hosts.values()] == ["a machine"]
-
-
 @pytest.mark.long
 def test_a_worker_lost_in_mid_trial_costs_that_trial_only(data: Path, tmp_path: Path) -> None:
     own = [tmp_path / name for name in ("one", "two")]
@@ -187,17 +168,6 @@ def test_a_machine_with_other_code_is_refused_in_one_line(data: Path) -> None:
     assert refused is not None and "check out that commit there" in refused and "\n" not in refused
     own = worker.checkout(read_host())
     assert worker.examine(own).refused is None
-
-
-def test_a_machine_that_the_doctor_finds_wanting_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = worker.checkout(read_host())
-    monkeypatch.setattr(worker, "provision", lambda: {})
-    monkeypatch.setattr(
-        "allocpool.doctor.diagnose", lambda: SimpleNamespace(ready=False, missing=lambda: ["no mvn", "b"])
-    )
-    assert worker._why_not(own, own) == "no mvn; b"
 
 
 def test_workers_that_take_no_part_are_told_once_each_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

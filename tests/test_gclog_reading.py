@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from allocpool.errors import UserError
-from allocpool.gclog import GcLog, read_gc_log, read_runs, self_check, summarise
+from allocpool.gclog import GcLog, read_gc_log, self_check, summarise
 from allocpool.gclog.command import gclog_command
 from allocpool.gclog.tables import CONCURRENT_PHASES, HEAP, PAUSES, SAFEPOINTS, STALLS
 
@@ -65,10 +65,6 @@ def test_decorations_change_the_clock_and_nothing_else(output: str) -> None:
     assert (distances.abs() <= 2 * max(log.resolution_ns, 50_000)).all()  # each output is stamped on its own
 
 
-def test_all_decorations_were_tried() -> None:
-    assert set(OUTPUTS) == set(CLOCKS)
-
-
 @pytest.mark.parametrize("output", ["default-gc-star", "default-gc", "everything"])
 def test_nested_pauses_are_found_without_start_lines_too(output: str) -> None:
     reference = read_gc_log(LOGS / "11-serial-decorations.log.gz")
@@ -103,18 +99,6 @@ def test_a_rotated_file_without_its_header_betrays_its_collector(name: str, coll
     start = next(number for number, line in enumerate(lines) if b"GC(2)" in line)
     log = read_gc_log(write(tmp_path, b"".join(lines[start:])))
     assert log.collector == collector
-
-
-def test_plain_gzip_and_several_gzip_members_read_the_same(tmp_path: Path) -> None:
-    content = golden_bytes("17-g1-steady")
-    half = content.index(b"\n", len(content) // 2) + 1
-    members = gzip.compress(content[:half]) + gzip.compress(content[half:])
-    plain = read_gc_log(write(tmp_path, content, "plain.log"))
-    packed = read_gc_log(write(tmp_path, members, "members.log.gz"))
-    windows = read_gc_log(write(tmp_path, content.replace(b"\n", b"\r\n"), "windows.log"))
-    for other in (packed, windows):
-        assert other.pauses.equals(plain.pauses) and other.safepoints.equals(plain.safepoints)
-        assert other.span_ns == plain.span_ns
 
 
 def zstd(content: bytes) -> bytes:
@@ -206,22 +190,6 @@ def test_two_runs_in_one_file_are_summed_apart(
         read_gc_log(path)
 
 
-@pytest.mark.parametrize("clock", [b"", b"[2026-01-05T10:00:00.123+0000]", b"[123456789012ns]"])
-def test_runs_on_a_clock_that_goes_on_are_parted_where_the_collector_is_named(clock: bytes, tmp_path: Path) -> None:
-    once = re.sub(rb"(?m)^\[.{6}\]", clock, RUN)
-    assert [len(log.pauses) for log in read_runs(write(tmp_path, once * 2))] == [3, 3]
-
-
-@pytest.mark.parametrize("line", [1, 2, 3])
-def test_one_damaged_stamp_begins_no_run(line: int, tmp_path: Path) -> None:
-    lines = RUN.splitlines(keepends=True)
-    later = [b"[%d0.000s][info][gc] GC(2) Concurrent Mark 3.000ms\n" % n for n in range(1, 5)]
-    for stamp in (b"[0.001s]", b"[99999.000s]"):
-        damaged = [*lines, *later]
-        damaged[line] = stamp + damaged[line][8:]
-        assert len(read_gc_log(write(tmp_path, b"".join(damaged))).pauses) == 3
-
-
 def test_a_jvm_that_collected_nothing_before_is_said(tmp_path: Path) -> None:
     path = write(tmp_path, RUN[: RUN.index(b"\n") + 1] + RUN)
     log = read_gc_log(path)
@@ -262,19 +230,6 @@ def test_parts_of_different_runs_are_summed_apart(first: bytes, second: bytes, t
     assert all("apart" in note for one in told for note in one["notes"][:1])
 
 
-def test_a_part_that_is_no_log_leaves_the_others(tmp_path: Path) -> None:
-    files = [str(write(tmp_path, RUN, "gc.log.0")), str(write(tmp_path, b""))]
-    result = CliRunner().invoke(gclog_command, [*files, "--json"])
-    assert result.exit_code == 1
-    assert json.loads(result.stdout)[0]["pauses"] == 3
-
-
-def test_a_damaged_number_of_a_collection_ends_nothing(tmp_path: Path) -> None:
-    for number in (b"9" * 15, b"9" * 5000):
-        log = read_gc_log(write(tmp_path, RUN + b"[9.100s][info][gc] GC(" + number + b") Concurrent Mark\n"))
-        assert len(log.pauses) == 3 and len(log.missing_collections) in (0, 100_000)
-
-
 def test_lines_across_blocks_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = golden_bytes("25-g1-steady")
     whole = read_gc_log(write(tmp_path, content))
@@ -293,12 +248,6 @@ def test_a_log_cut_in_mid_line_is_read_and_said(tmp_path: Path) -> None:
     whole = read_gc_log(write(tmp_path, content, "whole.log"))
     assert log.pauses.equals(whole.pauses.head(len(log.pauses)))
     assert any("cut in mid-line" in note for note in summarise(tmp_path / "gc.log").notes)
-
-
-def test_a_gzip_file_cut_short_yields_what_it_holds(tmp_path: Path) -> None:
-    packed = (LOGS / "17-g1-steady.log.gz").read_bytes()
-    log = read_gc_log(write(tmp_path, packed[: len(packed) // 2], "cut.log.gz"))
-    assert 0 < len(log.pauses) < len(read_gc_log(LOGS / "17-g1-steady.log.gz").pauses)
 
 
 def test_an_unfamiliar_pause_is_counted_and_reported(tmp_path: Path) -> None:
@@ -331,14 +280,6 @@ def test_lines_of_other_programs_are_left_alone(tmp_path: Path) -> None:
     log = read_gc_log(write(tmp_path, mixed))
     assert log.pauses.equals(read_gc_log(LOGS / f"{SAME_RUN}.default-gc-star.log.gz").pauses)
     assert log.unread_count == 0
-
-
-def test_a_log_that_starts_late_in_the_output_of_a_program_is_found(tmp_path: Path) -> None:
-    content = golden_bytes("17-g1-decorations.default-gc-star")
-    before = b"2024-01-01 12:00:00 INFO [main] starting, please wait [ok]\n" * 20_000
-    log = read_gc_log(write(tmp_path, before + content))
-    assert log.pauses.equals(read_gc_log(LOGS / f"{SAME_RUN}.default-gc-star.log.gz").pauses)
-    assert log.clock == "uptime" and log.span_ns is not None
 
 
 def test_a_date_that_does_not_exist_is_no_time(tmp_path: Path) -> None:
@@ -400,14 +341,6 @@ def test_a_pause_that_is_passed_over_is_reported(line: bytes, tmp_path: Path) ->
     assert [(one.number, one.text) for one in log.unread] == [(3, line.decode())]
 
 
-@pytest.mark.parametrize("decorations", [b"[0.520s]", b"some text"])
-def test_a_log_without_decorations_passes_nothing_over(decorations: bytes, tmp_path: Path) -> None:
-    undecorated = SHORT.removeprefix(b"[0.100s][info][gc] ")
-    log = read_gc_log(write(tmp_path, undecorated + decorations + LONG + b"\n"))
-    assert log.pauses["duration_ns"].tolist() == [10_000_000]
-    assert [one.number for one in log.unread] == [2]
-
-
 def test_a_log_in_which_all_lines_have_a_prefix_is_read(tmp_path: Path) -> None:
     content = golden_bytes("17-g1-decorations.default-gc-star")
     plain = read_gc_log(write(tmp_path, content, "plain.log"))
@@ -425,14 +358,6 @@ def test_two_outputs_of_one_run_are_counted_once(tmp_path: Path) -> None:
     assert log.repeated == 3 and log.unread_count == 0
 
 
-def test_a_pause_without_a_capacity_is_counted_with_its_sizes(tmp_path: Path) -> None:
-    log = read_gc_log(write(tmp_path, b"[0.135s] GC(0) Pause Sideways (Why Not) 8.25M->0.25M 1.234ms\n"))
-    assert log.pauses[["duration_ns", "heap_before_mb", "heap_after_mb"]].to_numpy().tolist() == [
-        [1_234_000, 8.25, 0.25]
-    ]
-    assert log.unfamiliar == ("Sideways",) and log.unread_count == 0
-
-
 def test_neighbouring_safepoints_in_one_millisecond_are_no_contradiction(tmp_path: Path) -> None:
     pause = b"[0.100s][info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 20M->4M(256M) %sms\n"
     stop = b'[0.100s][info][safepoint] Safepoint "G1", Time since last: 1 ns, Reaching safepoint: 1 ns, Total: %d ns\n'
@@ -440,15 +365,6 @@ def test_neighbouring_safepoints_in_one_millisecond_are_no_contradiction(tmp_pat
     assert self_check(read_gc_log(write(tmp_path, FIRST + b"".join(lines)))).count == 0
     exchanged = [lines[0], lines[3], lines[2], lines[1]]
     assert self_check(read_gc_log(write(tmp_path, FIRST + b"".join(exchanged)))).count == 1
-
-
-def test_a_contradiction_between_pause_and_safepoint_is_found(tmp_path: Path) -> None:
-    content = golden_bytes("17-g1-steady")
-    line = next(line for line in content.splitlines() if b"][gc " in line and b"Pause Young" in line)
-    longer = line[: line.rindex(b" ") + 1] + b"9999.000ms"
-    log = read_gc_log(write(tmp_path, content.replace(line, longer)))
-    assert self_check(log).count >= 1
-    assert summarise(tmp_path / "gc.log").violations >= 1
 
 
 def test_a_hole_in_a_log_is_found(tmp_path: Path) -> None:
@@ -470,10 +386,6 @@ def checked(log: GcLog) -> list[pd.DataFrame]:
     tables = (log.pauses, log.safepoints, log.stalls, log.concurrent_phases, log.heap)
     schemas = (PAUSES, SAFEPOINTS, STALLS, CONCURRENT_PHASES, HEAP)
     return [schema.validate(table) for schema, table in zip(schemas, tables, strict=True)]
-
-
-def test_tables_keep_their_schema_when_empty(tmp_path: Path) -> None:
-    assert all(table.empty for table in checked(read_gc_log(write(tmp_path, b"[0.005s][info][gc] Using Serial\n"))))
 
 
 def test_tables_of_every_kind_of_log_keep_their_schema() -> None:
@@ -560,15 +472,6 @@ def test_the_command_writes_json_that_programs_can_read() -> None:
     assert set(told["mmu_stopped"]) == {"1", "10", "100", "1000"}
 
 
-def test_the_command_summarises_each_of_several_files() -> None:
-    paths = [str(LOGS / "11-serial-full.log.gz"), str(LOGS / "25-genzgc-stalls.log.gz")]
-    told = json.loads(CliRunner().invoke(gclog_command, [*paths, "--json"]).output)
-    assert [one["collector"] for one in told] == ["serial", "genzgc"]
-    assert told[1]["stalls"] > 0 and told[1]["stall_total_ms"] > 0
-    text = CliRunner().invoke(gclog_command, paths).output
-    assert all(path in text for path in paths)
-
-
 def test_what_a_log_or_its_name_says_is_no_command_to_a_terminal(tmp_path: Path) -> None:
     log = tmp_path / "red\x1b[31m.log"
     with gzip.open(LOGS / "11-serial-full.log.gz", "rb") as golden:
@@ -578,9 +481,3 @@ def test_what_a_log_or_its_name_says_is_no_command_to_a_terminal(tmp_path: Path)
     told = CliRunner().invoke(gclog_command, [str(log), str(foreign)])
     assert "red?[31m.log" in told.output and "other?[2J.log" in told.output
     assert "\x1b" not in told.output
-
-
-def test_the_command_fails_with_one_line(tmp_path: Path) -> None:
-    result = CliRunner().invoke(gclog_command, [str(write(tmp_path, b""))])
-    assert result.exit_code == 1
-    assert result.output.strip().count("\n") == 0 and "is empty" in result.output

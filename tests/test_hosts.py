@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import io
 import json
@@ -148,16 +147,6 @@ def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_i
     figure = shown.forest(questions, combined)
     (_legend,) = figure.legends
     assert smallest_text_px(figure) >= 9, "on a telephone"
-
-
-def test_a_question_without_a_figure_is_combined_with_nothing(store: Path) -> None:
-    """As one on a boundary is that has too few trials for any, however many there are."""
-    allocpool("import", str(store / "elsewhere.tar.gz"))
-    (path,) = (store / "here" / "hosts").glob(f"*/{PROFILE}/batch/questions.parquet")
-    asked = pd.read_parquet(path)
-    asked.assign(**dict.fromkeys(("ratio", "low", "high"), pd.array([pd.NA] * len(asked), "Float64"))).to_parquet(path)
-    questions = hosts.questions_of_hosts(PROFILE)
-    assert questions["host_id"].nunique() == 1 and hosts.combined(questions).empty
 
 
 @pytest.mark.parametrize("name", ["questions.parquet", "provenance.json"])
@@ -328,15 +317,6 @@ def test_a_header_that_promises_much_is_refused_before_it_is_read(tmp_path: Path
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
-@pytest.mark.parametrize("content", [b"", b"not an archive", None], ids=["empty", "text", "missing"])
-def test_what_is_no_archive_is_one_line(data: Path, tmp_path: Path, content: bytes | None) -> None:
-    path = tmp_path / "some.tar.gz"
-    if content is not None:
-        path.write_bytes(content)
-    result = allocpool("import", str(path))
-    assert result.exit_code == 2 and result.output.count("\n") == 1 and str(path) in result.output
-
-
 def test_an_archive_that_is_cut_anywhere_is_one_line(store: Path, tmp_path: Path, data: Path) -> None:
     whole = (store / "elsewhere.tar.gz").read_bytes()
     cut = tmp_path / "cut.tar.gz"
@@ -355,18 +335,3 @@ def test_links_in_an_archive_are_refused(tmp_path: Path, data: Path) -> None:
         packed.addfile(member)
     with pytest.raises(UserError, match="is not an archive of a campaign"):
         archive.take_in(path)
-
-
-def test_an_archive_that_cant_be_written_is_named_whatever_folder_it_is_in(
-    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(path: Path) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), f"{path}.scratch")
-
-    monkeypatch.setattr(archive, "replacing", refuse)
-    own = tmp_path / "data" / "own.tar.gz"
-    own.parent.mkdir(exist_ok=True)
-    told = allocpool("export", str(own), "--profile", PROFILE)
-    assert told.exit_code == 2
-    assert f"{own} can't" in told.output
-    assert "ALLOCPOOL_DATA" not in told.output

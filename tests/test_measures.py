@@ -13,13 +13,12 @@ from scipy.stats import binom
 
 from allocpool import gclog
 from allocpool.evidence.ablation import NOT_THE_CAUSE, TURNS
-from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, Verdict, judge
+from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED, Verdict, judge
 from allocpool.packets.comparisons import NOW, SET_UPS, THEN
 from allocpool.packets.specs import Configuration
 from allocpool.studies.pauses import claims, explanations, overhead, scaling
 from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
 from allocpool.studies.pauses.live_set import fit_live_set
-from allocpool.studies.pauses.specs import live_set_sizes
 from allocpool.studies.pauses.tables import left_mb
 from allocpool.trial.stops import read_stops
 
@@ -186,21 +185,6 @@ def test_luck_chooses_no_base() -> None:
     assert abs(np.mean(base)) < 4 * error
 
 
-def test_the_interval_of_an_overhead_holds_the_noise_of_its_base() -> None:
-    """The total is sure, the only remainder but its own is not: so the bound is not, either."""
-    sure, noisy = [1.0, 1.001, 0.999, 1.0, 1.001], [0.8, 1.3, 1.0, 0.7, 1.2]
-    rows = [
-        {"collector": collector, "strategy": "alloc", "ns_per_packet": ns * factor, "block": block,
-         "gc_pause_total_ms": pauses}
-        for collector, ns, pauses, factors in (("a", 100.0, 0.0, sure), ("b", 90.0, 40.0, noisy))
-        for block, factor in enumerate(factors)
-    ]  # fmt: skip
-    found = overhead.lower_bound_overhead(*batch(rows))
-    (row,) = found[(found["clock"] == "wall") & (found["collector"] == "a")].to_dict("records")
-    assert row["base_configuration"] == "heap / b / 25"
-    assert row["low"] < row["lbo"] / 1.2 and row["lbo"] * 1.2 < row["high"]
-
-
 def golden(tmp_path: Path, name: str) -> Path:
     log = tmp_path / "gc.log"
     log.write_bytes(gzip.decompress((GOLDEN / f"{name}.log.gz").read_bytes()))
@@ -236,15 +220,6 @@ def collections(trials: pd.DataFrame, **columns: Any) -> pd.DataFrame:
         "unread_lines": 0, "violations": 0, "left_mb": 4.0,
     }  # fmt: skip
     return pd.DataFrame([{"trial_id": trial, **defaults, **columns} for trial in trials["trial_id"]])
-
-
-@pytest.mark.parametrize("strategy", ["alloc", "pool"])
-@pytest.mark.parametrize("objects", [5e4, 1e6, 1e7])
-def test_sizes_make_the_live_set_asked_for(strategy: str, objects: float) -> None:
-    sizes = live_set_sizes(strategy, objects, 2.5)
-    packets = max(sizes["pool_size"], sizes["queue_size"] + sizes["stored_count"])
-    assert 3 * packets + 5 * sizes["stored_count"] == pytest.approx(objects, rel=0.01)
-    assert sizes["heap_mb"] > 2.5 * 1024 * packets / 2**20
 
 
 POINTS = ["configuration", "collector", "strategy", "measure", "live_objects", "cost_ns"]
@@ -322,20 +297,6 @@ def test_case_a_has_the_worst_pauses(mean_ms: dict[str, float], shown: set[str])
     of_mean = found.evidence[found.evidence["larger"].str.endswith("mean pause")]
     assert set(of_mean["shown"]) == shown
     assert found.outcome == (REFUTED if "the other way round" in shown else OPEN), "the longest are equal"
-
-
-@pytest.mark.parametrize(("pool_ms", "outcome"), [(200.0, OPEN), (2.0, REFUTED)])
-def test_pooling_makes_collections_rarer_and_longer(pool_ms: float, outcome: str) -> None:
-    trials, table = of_cases({("alloc", "B"): 20.0, ("pool", "B"): pool_ms}, "pause_mean_ms")
-    found = judged("pool-rare-long", trials=trials, table=table)
-    assert found.outcome == outcome, "as many collections, as long at most"
-    rarer = table.assign(collections=trials["strategy"].map({"alloc": 40, "pool": 0}))
-    none = judged("pool-rare-long", trials=trials, table=table.assign(collections=0))
-    assert set(none.evidence["shown"]) == {"not measured"} and "longer trials" in none.missing[0].why
-    both = rarer.assign(pause_max_ms=lambda rows: rows["pause_mean_ms"] * 3)
-    assert judged("pool-rare-long", trials=trials, table=both).outcome == (REPRODUCED if pool_ms > 20 else MIXED)
-    few = trials["block"] < 4
-    assert judged("pool-rare-long", trials=trials[few], table=both[few]).outcome == OPEN, "four trials decide nothing"
 
 
 MS_BY_CELL = {

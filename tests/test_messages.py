@@ -22,7 +22,6 @@ from allocpool.studies.your_workload import replay
 from allocpool.studies.your_workload import sizes as distribution
 from allocpool.studies.your_workload.specs import LAYOUTS, MessagesSpec
 from allocpool.studies.your_workload.study import STUDY, YourProfile
-from allocpool.studies.your_workload.workload import understood
 from allocpool.trial.record import TrialRecord
 
 MESSAGES, HEAP_MB = 6_000, 256
@@ -167,17 +166,6 @@ def test_fitted_classes_waste_least() -> None:
     assert sum(distribution.class_weights(powers, wide)) == pytest.approx(1)
 
 
-def test_alias_table_gives_each_size_its_weight() -> None:
-    sizes = distribution.checked_sizes([(16 * size, size**1.5) for size in range(1, 40)])
-    thresholds, others = distribution.alias_table(sizes)
-    shares: Counter[int] = Counter()
-    for place, (threshold, other) in enumerate(zip(thresholds, others, strict=True)):
-        shares[place] += threshold
-        shares[other] += 2**32 - threshold
-    for place, (_, weight) in enumerate(sizes):
-        assert shares[place] / 2**32 / len(sizes) == pytest.approx(weight, abs=1e-8)
-
-
 def pcap_of(packets: tuple[tuple[int, bytes], ...], order: str = "<", nano: bool = True) -> bytes:
     magic, unit = (pcap.TCPDUMP_MAGIC_NANO, 1) if nano else (pcap.TCPDUMP_MAGIC, 1000)
     out = struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 65_535, 1)
@@ -280,25 +268,6 @@ def test_time_that_goes_back_or_leaps_is_told_and_keeps_the_rate(
     assert trace.rate_per_s == (pytest.approx((len(times_s) - 1) / span_s) if span_s else None)
 
 
-def simple_packets(sizes: tuple[int, ...]) -> bytes:
-    blocks = [struct.pack("<III", 3, 16 + size, size) + bytes(size) + struct.pack("<I", 16 + size) for size in sizes]
-    return pcapng_of(()) + b"".join(blocks)
-
-
-@pytest.mark.parametrize(
-    "capture", [pcap_of(PACKETS[:1]), seconds_of(5, 5, 5), simple_packets((100, 200))], ids=["one", "no-time", "simple"]
-)
-def test_a_capture_of_no_time_has_no_rate(capture: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "capture"
-    file.write_bytes(capture)
-    trace = replay.prepare(file, tmp_path)
-    assert trace.rate_per_s is None
-    with pytest.raises(UserError, match="--rate"):
-        understood({"in_flight": "10"}, {}, trace)
-    workload = understood({"in_flight": "10", "rate": "2000"}, {}, trace)
-    assert (workload.rate_per_s, workload.arrivals, workload.sizes) == (2000, "steady", trace.sizes)
-
-
 def test_a_replay_runs_as_captured_and_as_fast_as_it_goes(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "capture"
     file.write_bytes(pcapng_of(PACKETS))
@@ -337,14 +306,6 @@ def test_what_makes_no_sense_is_refused_in_one_line(settings: dict[str, Any], sa
     with pytest.raises(UserError) as told:
         single.parse_spec(words)
     assert said in str(told.value) and "\n" not in str(told.value)
-
-
-def test_what_does_not_fit_into_memory_is_named_with_what_does() -> None:
-    heap = MessagesSpec(strategy="pool", messages=1, sizes=2048, in_flight=100_000, heap_mb=64)
-    assert "heap_mb" in str(heap.impossible())
-    direct = MessagesSpec(strategy="pool", messages=1, sizes=2048, in_flight=100_000, layout="native", direct_mb=64)
-    assert "direct_mb" in str(direct.impossible())
-    assert MessagesSpec(strategy="pool", messages=1, sizes=2048, in_flight=100_000).impossible() is None
 
 
 def test_a_plan_has_each_strategy_that_goes_with_a_workload() -> None:

@@ -11,15 +11,13 @@ import synthetic
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from allocpool.campaign import campaign
 from allocpool.evidence import tables
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, judge
-from allocpool.packets import cells
 from allocpool.packets.specs import OPTION_FIELDS, Configuration
 from allocpool.packets.tables import options_grid, options_table
 from allocpool.studies.native import claims
 from allocpool.studies.native import story as native_report
-from allocpool.studies.native.study import NativeProfile, ladder
+from allocpool.studies.native.study import ladder
 
 JAVA = (
     "java/native/g1/25", "java/native/g1/25/large_pages", "java/flat/g1/25", "java/flat/genzgc/25",
@@ -89,14 +87,6 @@ def test_the_ladder_tells_each_steps_gain_and_the_whole_way(trials: pd.DataFrame
     assert pd.isna(one(table, language="C++", case="B", step="separate")["gain"])
 
 
-def test_noise_is_no_gain() -> None:
-    noisy = made_up(tuple(ladder("cpp").values()), noise=1.0)
-    table = native_report.ladder_table(noisy)
-    texts = table["gain_text"].dropna()
-    assert texts.str.startswith("open (").sum() >= 10, "12 gains, decided together"
-    assert texts[texts.str.startswith("open")].str.contains("more trials|too noisy").all()
-
-
 def test_four_trials_decide_no_step(trials: pd.DataFrame) -> None:
     few = trials[trials["block"] < 4]
     texts = native_report.ladder_table(few)["gain_text"]
@@ -114,18 +104,6 @@ def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> No
     assert (row["text"], row["why_not"]) == ("not measured", "unavailable: no huge pages here")
     grid = options_grid(options_table(trials, "fresh"), "fresh", "aged")
     assert set(grid["configuration"]) == {"C++ flat", "C++ slab"}
-
-
-def test_what_is_compared_is_chosen_by_the_profiles_groups(trials: pd.DataFrame) -> None:
-    profile = campaign.open_study("native", "smoke").profile
-    assert isinstance(profile, NativeProfile)
-    results = cells.cells(trials)
-    some = native_report.in_groups(results, profile, "java", "nonsense")
-    assert set(some["configuration"]) == {"native / G1 / 25", "flat / G1 / 25", "flat / generational ZGC / 25"}
-    assert set(some["strategy"]) == {"pool"}
-    more = native_report.with_configurations(results, some, ["cpp/flat", "java/flat/g1/25"])
-    assert len(more) == len(some) + 2
-    assert "C++ flat" in set(more["configuration"])
 
 
 def counted_trials(counter: str, work: float, misses: float, blocks: int) -> pd.DataFrame:

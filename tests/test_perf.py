@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-import threading
-from pathlib import Path
 
 import pytest
 
@@ -14,32 +12,10 @@ from allocpool.campaign.single import parse_spec, run_and_summarise
 from allocpool.errors import UserError
 from allocpool.machine import perf
 from allocpool.machine.host import read_host
-from allocpool.studies.native.child import counters as child
 from allocpool.studies.native.tables import tidy_native
-from allocpool.trial.launch import Launcher
 from allocpool.trial.record import unavailable_record
 
 PAGES = 200
-NONSENSE = perf.Event("nonsense", 1, 999)
-
-
-def test_threads_that_were_started_later_count_too() -> None:
-    """Each touches pages of its own."""
-
-    def touch() -> None:
-        memory = mmap.mmap(-1, PAGES * mmap.PAGESIZE)
-        for page in range(PAGES):
-            memory[page * mmap.PAGESIZE] = 1
-
-    with perf.Counters([perf.PAGE_FAULTS], inherited=True) as counters:
-        if counters.missing:
-            assert set(counters.missing) == {"page_faults"}
-            return
-        counters.start()
-        thread = threading.Thread(target=touch)
-        thread.start()
-        thread.join()
-        assert counters.stop()["page_faults"] >= PAGES
 
 
 def test_the_kernel_counts_this_threads_page_faults_in_the_stretch_only() -> None:
@@ -56,13 +32,6 @@ def test_the_kernel_counts_this_threads_page_faults_in_the_stretch_only() -> Non
                 fresh[page * mmap.PAGESIZE] = 1
         many = counters.stop()["page_faults"]
     assert many >= few + PAGES / 2  # the kernel may map some pages together
-
-
-def test_an_event_that_the_machine_lacks_is_missing_with_its_reason() -> None:
-    with perf.Counters([NONSENSE]) as counters:
-        counters.start()
-        assert counters.stop() == {}
-        assert counters.missing["nonsense"]
 
 
 @pytest.mark.parametrize(
@@ -96,19 +65,6 @@ def test_the_processor_counts_packets_or_says_why_not(data: object, configuratio
         return
     summary = run_and_summarise(parse_spec(settings))
     assert 20 < summary["instructions_per_packet"] < 20_000
-
-
-def test_a_counting_child_tells_what_it_counted_and_what_it_could_not(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(child, "HARDWARE_EVENTS", (perf.PAGE_FAULTS, NONSENSE))
-    spec = parse_spec(["mode=counters", "layout=flat", "language=cpp", "strategy=alloc", "scale=0.01", "packets=20000"])
-    launch = Launcher().launch_of(spec)
-    told = child.run(spec.model_dump(mode="json"), launch.model_dump(mode="json"), tmp_path)
-    assert told["status"] == "ok" and told["reason"] is None
-    assert told["missing"]["nonsense"]
-    assert {*told["counted"], *told["missing"]} == {"page_faults", "nonsense"}
-    assert len(told["checksum"]) == 16
 
 
 def test_a_row_for_each_event_and_for_each_that_is_missing() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import pytest
 from test_decision_map import Runner, runner
-from test_realtime_story import JAVA, search
+from test_realtime_story import search
 
 from allocpool import decisions
 from allocpool.campaign import campaign, sequential, tidy
@@ -23,9 +22,9 @@ from allocpool.packets.comparisons import NOW
 from allocpool.packets.specs import scaled_heap_mb
 from allocpool.studies.realtime import cells as cell_rows
 from allocpool.studies.realtime import claims, explanations, placed, plots, proof, story
-from allocpool.studies.realtime.cells import LOSES, PLACED, SEARCHES, realtime_cells
+from allocpool.studies.realtime.cells import LOSES, PLACED, realtime_cells
 from allocpool.studies.realtime.placed import PlacedTrials, Seen
-from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO, RealtimeSpec
+from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
 from allocpool.studies.realtime.study import RealtimeProfile, changed_cells
 
 __all__ = ["runner"]
@@ -73,11 +72,6 @@ def test_a_silent_trial_is_asked_again_and_tells_nothing() -> None:
     assert (few.p_below(1e5), few.p_above(20.0), few.p_reaches()) == (1.0, 1.0, 1.0)
 
 
-def test_few_lost_is_no_loss_where_few_may_be() -> None:
-    trial = Seen(2, 500.0, 30.0, math.inf, 0.0, 1e-4)
-    assert trial.lost_more_than(0.0) and trial.lost_more_than(PDR_LOSS_RATIO) is False
-
-
 def test_a_boundary_is_shown_to_lie_on_a_side_of_a_limit_and_no_further() -> None:
     known = cell(140.0)
     assert known.p_below(300.0) < 0.01 < 0.5 <= known.p_above(300.0)
@@ -93,12 +87,6 @@ def test_where_no_interval_passes_the_longest_is_tried_until_that_is_shown() -> 
     assert all(map(math.isnan, lost.interval_ns()))
     works = cell(140.0)
     assert placed.p_smaller(works, lost) < 0.01 and placed.p_smaller(lost, works) >= 0.5
-
-
-def test_where_nothing_is_lost_the_shortest_tried_bounds_it() -> None:
-    quick = cell(1.0)
-    assert quick.interval_ns()[:2] == (LOW_NS, 0.0) or quick.interval_ns()[1] < 1.1
-    assert quick.p_below(1.5 * LOW_NS) < 0.05
 
 
 def test_two_cells_are_told_apart_by_their_trials_and_more_only_help() -> None:
@@ -122,21 +110,6 @@ def test_errors_are_within_what_is_stated_as_stored_and_again() -> None:
         assert rates["holds"].min() > 0.95 - room
         assert rates[["false", "false_claims", "false_loses"]].max().max() < 0.05 + room
         assert rates.loc[(rates["ratio"] == 3) & (rates["n"] == 10), "decided"].min() > 0.9
-
-
-def test_a_product_of_ratios_is_as_likely_as_its_parts_together() -> None:
-    a, b, c = cell(900.0), cell(300.0), cell(150.0)
-    told = placed.over([(a, b)])
-    judged = placed.PlacedJudge(PDR_LOSS_RATIO)(series(900.0, 10), series(300.0, 10))
-    assert told.decision == judged.decision, "of one ratio it is the comparison of two cells"
-    both = placed.over([(a, b), (b, c)]).decision
-    assert both.low < 6 < both.high and abs(math.log(both.ratio / 6)) < 0.5
-    assert math.log(both.high / both.low) > math.log(told.decision.high / told.decision.low)
-    limit = placed.over([(600.0, c)]).decision
-    assert limit.verdict == B_CHEAPER and limit.low < 4 < limit.high
-    without = placed.over([(600.0, cell(1e6))]).decision
-    assert without.low == 0 and without.high < 0.2, "where no interval passes there is a bound on one side"
-    assert placed.over([(a, cell(300.0, 4))]).ratio is None
 
 
 def test_what_the_work_takes_has_the_interval_of_student() -> None:
@@ -257,29 +230,6 @@ def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runn
     assert explanations.work_sentence(judged) == ""
 
 
-def test_searches_that_decide_come_before_placed_trials(runner: Runner) -> None:
-    chosen = opened(6)
-    chosen.run_plan()
-    tables = tidy.tables_of(chosen.study, chosen.records())
-    configuration = {"collector": "g1", "runtime": 25, "configuration": "heap / G1 / 25", "case": "B"}
-    for count, by in ((3, SEARCHES), (1, PLACED)):
-        searches = pd.DataFrame([search(block=block, **configuration) for block in range(count)])
-        cells = realtime_cells(searches, tables["placed"])
-        (row,) = cells[(cells["case"] == "B") & (cells["strategy"] == "pool")].to_dict("records")
-        assert (row["by"], row["n"]) == (by, 3 if by == SEARCHES else 6)
-
-
-def test_a_strategy_that_its_configuration_has_alone_is_set_against_the_configuration_before(runner: Runner) -> None:
-    part = {"configurations": ["cpp/flat", KEY, "cpp/slab"], "cases": ["B"], "scale": 0.01, "trials": 4}
-    chosen = campaign.open_study("realtime", "quick", {"sweeps": {}, "decision_map": {}, "placed": part})
-    chosen.run_plan()
-    placed_ones = [task.spec for task in runner.order if isinstance(task.spec, RealtimeSpec)]
-    counts = Counter((spec.configuration.key, spec.strategy) for spec in placed_ones)
-    assert counts["cpp/slab/glibc", "pool"] == 4 and set(counts.values()) == {4} and len(counts) == 7
-    asked = chosen.questions_table().set_index("a")
-    assert not asked.loc["C++ slab pool B", "primary"] and asked["primary"].sum() == 2
-
-
 @pytest.mark.parametrize("schedule", ["fixed", "sequential"])
 def test_a_cell_that_the_heap_cannot_hold_is_a_gap(runner: Runner, schedule: str) -> None:
     runner.too_many = 2_500
@@ -297,28 +247,6 @@ def test_a_cell_that_the_heap_cannot_hold_is_a_gap(runner: Runner, schedule: str
     failures = failed.groupby("strategy").size()
     assert failures.max() == GIVEN_UP_AFTER, "and is not tried again and again"
     assert schedule == "sequential" or failures.eq(GIVEN_UP_AFTER).all()
-
-
-@pytest.mark.parametrize(
-    ("changes", "limit"),
-    [
-        ({"interval_ns": 210.0}, cell_rows.WORK),
-        ({"gc_pause_max_ms": 20.0}, cell_rows.PAUSES),
-        ({"gc_pause_max_ms": 2.0}, cell_rows.OTHERS),
-        ({"gc_pause_max_ms": None}, cell_rows.OTHERS),
-        ({"gc_pause_max_ms": 20.0, "slip_max_ms": 25.0}, cell_rows.WORK),
-    ],
-)
-def test_what_limits_a_cell_is_told_by_trials_that_lose_with_time_for_the_work(
-    changes: dict[str, float | None], limit: str
-) -> None:
-    trial = {
-        **JAVA, "strategy": "pool", "case": "C", "status": "ok", "interval_ns": 1_000.0, "input_queue_ms": 30.0,
-        "slip_max_ms": 1.0, "lost_ppm": 5e4, "prologue_ns_per_packet": 200.0, "gc_pause_max_ms": 2.0,
-    }  # fmt: skip
-    row = {**JAVA, "strategy": "pool", "case": "C", "by": PLACED, "n": 5, "pdr_ns": 1_100.0}
-    told = cell_rows.limits(pd.DataFrame([row]), pd.DataFrame([{**trial, **changes}] * 3))
-    assert told["limit"].tolist() == [limit]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import types
 from pathlib import Path
 from typing import Any
 
@@ -181,12 +180,6 @@ def test_a_trial_lasts_its_laps_or_says_that_it_did_not_and_tells_where_it_ran(d
     assert first["shared_core"] == (first["source_processor"] in siblings(first["consumer_processor"]))
 
 
-def test_the_hardware_threads_of_a_core_are_read_as_the_kernel_lists_them(tmp_path: Path) -> None:
-    (tmp_path / "3").write_text("1,3-5\n")
-    assert siblings(3, f"{tmp_path}/{{}}") == {1, 3, 4, 5}
-    assert siblings(4, f"{tmp_path}/{{}}") == {4}
-
-
 def test_a_consumer_is_tied_to_its_core_only_while_it_consumes() -> None:
     usable = os.sched_getaffinity(0)
     tied = max(usable)
@@ -303,22 +296,6 @@ def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        (f"{REALTIME} interval_ns=1000 seconds=1 pool_size=999999999", "and this machine has"),
-        ("mode=realtime layout=heap strategy=pool interval_ns=1000 seconds=1 heap_mb=99000000", "heap of at most"),
-        ("mode=search layout=heap strategy=pool low_ns=20 high_ns=2000 probe_seconds=1 full_seconds=2 heap_mb=99000000",
-         "2 processes at once"),
-    ],
-)  # fmt: skip
-def test_more_memory_than_there_is_is_refused_before_anything_starts(data: Path, text: str, names: str) -> None:
-    with pytest.raises(UserError) as caught:
-        single.run_single(single.parse_spec(text.split()))
-    assert names in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 class Simulated:
     """A processor that loses what a formula says, on a machine at its full pace."""
 
@@ -368,19 +345,6 @@ def test_a_search_brackets_a_sharp_threshold_to_its_resolution(threshold_ns: flo
         assert (passes - fails) / passes <= resolution * (1 + 1e-9)
         assert any(seconds == 2.0 and math.isclose(asked, passes) for asked, seconds in simulated.asked)
     assert len(simulated.asked) < search_child.grid_points(20, 10_000, resolution) / 2
-
-
-def test_a_search_tells_the_two_goals_apart() -> None:
-    simulated = Simulated(lambda interval_ns, _: max(0.0, 1 - interval_ns / 300) or (1e-4 if interval_ns < 700 else 0))
-    (ndr_fails, ndr), (pdr_fails, pdr) = searched(simulated)
-    assert ndr_fails and ndr and ndr_fails < 700 <= ndr
-    assert pdr_fails and pdr and pdr_fails < 300 <= pdr
-
-
-def test_a_pause_that_only_a_full_length_sees_decides() -> None:
-    simulated = Simulated(lambda interval_ns, seconds: 0.05 if interval_ns < 600 and seconds > 1 else 0.0)
-    (fails, passes), _ = searched(simulated)
-    assert fails and passes and fails < 600 <= passes
 
 
 def test_a_search_says_so_when_nothing_passes_or_everything() -> None:
@@ -494,13 +458,6 @@ def test_waiting_ends_at_the_full_pace_or_with_patience(
     assert waited_s >= 0
 
 
-def test_a_pace_that_could_not_be_had_is_not_taken_for_a_good_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = types.SimpleNamespace(ap_pace_ns=lambda duration_ns: -1.0)
-    monkeypatch.setattr("allocpool.trial.child.native.load", lambda launch: (None, library))
-    with pytest.raises(MemoryError, match="half a megabyte"):
-        pace.pace_ns({})
-
-
 def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(data: Path) -> None:
     text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
     times = "probe_seconds=0.05 probe_warmup_seconds=0.02 full_seconds=0.1 warmup_seconds=0.05 prologue_seconds=0.05"
@@ -519,26 +476,6 @@ def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(dat
     assert told["seconds"] > 0 and told["grid_trials"] > told["full_trials"]
     tables = tidy_realtime([record])
     assert len(tables["probes"]) == told["probes"] and len(tables["searches"]) == 1
-
-
-@pytest.mark.parametrize(("larger_heap_mb", "gap"), [(200, None), (99_000_000, "heap of at most")])
-def test_where_no_interval_passes_the_larger_heap_is_tried_or_the_reason_told(
-    data: Path, larger_heap_mb: int, gap: str | None
-) -> None:
-    text = "mode=search layout=heap collector=serial strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4"
-    times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
-    heaps = f"heap_mb=50 larger_heap_mb={larger_heap_mb} compared_ns=4"
-    told = summary(run(*text.split(), *times.split(), *heaps.split(), ONCE))
-    assert told["compared_lost_ppm"] > 0
-    kinds = [row["kind"] for row in told["probe_rows"]]
-    if gap is None:
-        assert kinds.index("larger heap") > kinds.index("compared") and told["larger_heap_gap"] is None
-        assert 0 < told["larger_heap_lost_ppm"] < 1e6
-        assert told["larger_heap_factor"] == pytest.approx(4 * told["heap_factor"])
-    else:
-        assert (
-            gap in told["larger_heap_gap"] and told.get("larger_heap_lost_ppm") is None and "larger heap" not in kinds
-        )
 
 
 def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) -> None:

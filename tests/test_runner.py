@@ -143,14 +143,6 @@ def test_a_terminal_that_is_closed_ends_its_campaign_and_costs_nothing_finished(
     assert {name: results(data)[name] for name in before} == before
 
 
-def test_a_finished_campaign_runs_nothing_again(data: Path) -> None:
-    open_campaign().run()
-    before = results(data)
-    status = open_campaign().run()
-    assert results(data) == before
-    assert (status.planned, status.finished, status.failed, status.missing) == (4, 4, 0, 0)
-
-
 def test_changed_code_or_host_gives_other_trials(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = {task.trial_id for task in open_campaign().tasks}
     monkeypatch.setattr("allocpool.compile.code_hash", lambda *parts: "another code")
@@ -158,11 +150,6 @@ def test_changed_code_or_host_gives_other_trials(data: Path, monkeypatch: pytest
     monkeypatch.undo()
     monkeypatch.setattr("allocpool.machine.host.Host.fingerprint", lambda self: "another host")
     assert names.isdisjoint(task.trial_id for task in open_campaign().tasks)
-
-
-def test_a_time_out_does_not_rename_a_trial(data: Path) -> None:
-    longer = campaign.open_study("batch", "smoke", {**SMALL, "timeout_s": 999.0})
-    assert {t.trial_id for t in longer.tasks} == {t.trial_id for t in open_campaign().tasks}
 
 
 def test_a_child_that_is_too_slow_is_a_time_out(data: Path) -> None:
@@ -197,13 +184,6 @@ def test_memory_that_can_not_be_had_at_all_is_out_of_memory(
     )  # built, and its flags tried
     monkeypatch.setattr(sys, "executable", str(limited))
     assert run_one(data, *settings).status == "out_of_memory"
-
-
-def test_epsilon_that_used_up_its_heap_is_out_of_memory(data: Path) -> None:
-    record = run_one(
-        data, "layout=heap", "strategy=alloc", "collector=epsilon", "scale=0.01", "heap_mb=64", "packets=1000000"
-    )
-    assert record.status == "out_of_memory"
 
 
 @pytest.mark.parametrize(

@@ -131,33 +131,6 @@ def test_the_time_is_kept_and_primary_cells_come_first(runner: Runner, minutes: 
         assert {getattr(task.spec, "strategy", "") for task in runner.order} == {"alloc", "pool"}
 
 
-def test_dear_primary_questions_come_after_the_others_and_before_the_rest_of_the_plan(
-    runner: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def takes_s(spec: Any) -> float:
-        return 40.0 if (spec.layout, spec.case) == ("allocating", "B") and spec.strategy != "mix" else WALL_S
-
-    runner.spread, runner.takes_s = 0.001, takes_s
-    monkeypatch.setattr("allocpool.packets.batch.BatchSpec.expected_seconds", takes_s)
-    run(60)
-    dear = [takes_s(task.spec) > WALL_S for task in runner.order]
-    of_no_primary_question = [getattr(task.spec, "strategy", "") == "mix" for task in runner.order]
-    first, then = 6 * FEWEST, 8 * FEWEST
-    assert not any(dear[:first]) and all(dear[first:then]) and not any(of_no_primary_question[:then])
-    assert sum(of_no_primary_question[then:]) >= 4
-
-
-def test_the_clock_ends_it_too(runner: Runner) -> None:
-    now = [0.0]
-
-    def clock() -> float:
-        now[0] += 1.0
-        return now[0]
-
-    sequential.measure([opened()], 20.0, clock)
-    assert 0 < len(runner.order) < 20 / COST_S
-
-
 def test_more_minutes_go_on_from_there_and_as_many_change_nothing(runner: Runner, data: Path) -> None:
     runner.ratio, runner.spread = 1.05, 0.3
     run(2)
@@ -183,21 +156,6 @@ def test_killed_half_way_and_resumed_it_repeats_nothing_and_leaves_no_hole(
     for cell in done.cells:
         assert [task.spec.block for task in done.trials_of(cell)] == list(range(len(done.trials_of(cell))))
     assert 180 - UP_TO_A_LOOK_S < len(runner.order) * COST_S <= 180
-
-
-def test_a_fixed_plan_with_more_blocks_uses_what_was_added(runner: Runner) -> None:
-    run(None)
-    fixed = opened(schedule="fixed", blocks=FEWEST)
-    assert len(fixed.tasks) == 60
-    assert fixed.status().finished == 44 and fixed.status().missing == 16
-
-
-def test_a_campaign_opened_anew_sees_what_was_added(runner: Runner) -> None:
-    run(None)
-    again = opened()
-    assert len(again.tasks) == 12 and len(again.records()) == 44
-    assert again.verdicts() == opened().verdicts()
-    assert Counter(again.provenance()["statuses"]) == {"ok": 44}
 
 
 def test_the_order_is_random_and_the_seed_fixes_it(runner: Runner, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,11 +24,10 @@ from playwright.sync_api import Page as Tab
 from allocpool import home, notebook
 from allocpool.campaign import store
 from allocpool.campaign.hosts import called
-from allocpool.errors import UserError
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.evidence.shown import Nothing, Shown
-from allocpool.site import _taken, build_site, render, require_whole
+from allocpool.site import _taken, build_site, render
 
 v4: Any = nbformat.v4
 
@@ -181,12 +180,6 @@ def test_whatever_is_not_whole_has_a_banner(site: Path, name: str, words: str) -
     assert words.rstrip(".") in listed
 
 
-def test_no_id_is_there_twice(site: Path) -> None:
-    for name in PAGES:
-        ids = [str(tag["id"]) for tag in page(site, name).select("[id]")]
-        assert len(set(ids)) == len(ids), name
-
-
 def test_what_a_page_shows_can_be_taken_along(site: Path) -> None:
     links = [str(link["href"]) for link in page(site, "index").select(".taken a[download]")]
     stems = [f"taken/index/{name}" for name in ("cost-of-a-packet", "a-wide-table", "published-claims-on-this-machine")]
@@ -212,12 +205,6 @@ def test_the_trials_of_a_page_are_those_of_its_own_campaign(tmp_path: Path, monk
     assert _taken.of_campaign(None, "02_batch", tmp_path) == ""
 
 
-def test_search_has_an_index(site: Path) -> None:
-    assert page(site, "search").select_one("#search-results") is not None
-    index = (site / "searchindex.js").read_text(encoding="utf-8")
-    assert "zebra" in index
-
-
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     for path in site.glob("*.html"):
         tags = page(site, path.stem).select("script[src], link[rel=stylesheet][href], img[src], iframe[src]")
@@ -233,17 +220,6 @@ def test_a_full_disk_names_the_folder_of_the_site(tmp_path: Path, monkeypatch: p
     with pytest.raises(OSError, match="No space left") as caught:
         build_site(tmp_path, tmp_path / "html", (tmp_path / "notebooks").glob("*.ipynb"))
     assert caught.value.filename == str(tmp_path / "html")
-
-
-@pytest.mark.parametrize("name", ["notes.txt", "raw/result.json"])
-def test_a_folder_that_holds_something_else_is_not_replaced(tmp_path: Path, name: str) -> None:
-    kept = tmp_path / "html" / name
-    kept.parent.mkdir(parents=True)
-    kept.write_text("worth keeping", encoding="utf-8")
-    save(tmp_path / "notebooks" / "01_a.ipynb", "A")
-    with pytest.raises(UserError, match="holds something that is no site"):
-        build_site(tmp_path, tmp_path / "html", (tmp_path / "notebooks").glob("*.ipynb"))
-    assert kept.read_text(encoding="utf-8") == "worth keeping"
 
 
 MARKUP = (
@@ -476,13 +452,3 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_a_notebook_that_does_not_reach_its_end_is_a_page_that_says_so(rendered: Path, name: str, words: str) -> None:
     assert words in (banner(rendered, name) or "")
-
-
-def test_a_notebook_that_does_not_reach_its_end_is_an_error_that_names_it_once_the_pages_stand(rendered: Path) -> None:
-    executed = rendered.parents[1] / "executed" / "tiny"
-    with pytest.raises(
-        UserError, match=r"4 notebooks did not reach the end.*01_raises \(.*one line\); 02_dies \("
-    ) as said:
-        require_whole(executed)
-    assert "\n" not in str(said.value) and "00_findings" not in str(said.value)
-    require_whole(executed.parent)

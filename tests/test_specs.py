@@ -44,14 +44,6 @@ def test_scale_keeps_the_ratio_of_live_set_to_heap(scale: float) -> None:
     assert small.pool_size / small.heap_mb == pytest.approx(full.pool_size / full.heap_mb, rel=0.05)
 
 
-def test_the_articles_settings_are_the_default_on_11() -> None:
-    def target_ms(collector: str, runtime: int) -> int | None:
-        return spec(f"layout=heap runtime={runtime} collector={collector} strategy=pool packets=1").pause_target_ms
-
-    assert [target_ms(name, 11) for name in ("cms", "parallel", "zgc", "g1")] == [None, None, None, 80]
-    assert target_ms("g1", 25) is None
-
-
 def flags(text: str) -> tuple[str, ...]:
     jvm = spec(text).needs().jvm
     return flags_of(jvm) if jvm else ()
@@ -141,11 +133,6 @@ def test_a_mistake_is_told_in_one_line_that_names_the_valid_choices(text: str, n
         spec(text)
     assert names in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_heap_larger_than_the_machine_is_refused_before_anything_starts() -> None:
-    with pytest.raises(UserError, match="choose a heap of at most"):
-        single.run_single(spec("layout=heap strategy=pool packets=1 heap_mb=99000000"))
 
 
 @pytest.mark.parametrize("profile", profiles.names())
@@ -266,18 +253,6 @@ def test_settings_that_would_be_misread_or_never_end_are_refused_in_a_line(text:
     assert told.exit_code == 2 and told.output.count("\n") == 1 and len(told.output) < 600, told.output
 
 
-@pytest.mark.parametrize(
-    "setting",
-    ["blocks=true", "seconds=true", "seconds=1:30", "cases=[A, A]", "configurations=[cpp/flat, cpp/flat]",
-    "scale=1e-300",
-     "scale=.nan", "blocks=yes", "seconds=.inf"],
-)  # fmt: skip
-def test_what_is_no_number_and_what_is_there_twice_is_refused_in_a_line(setting: str) -> None:
-    told = CliRunner().invoke(main, ["plan", "batch", "--profile", "smoke", "--set", setting])
-    assert told.exit_code == 2 and told.output.count("\n") == 1, told.output
-    assert "pydantic" not in told.output
-
-
 @pytest.mark.parametrize("kind", ["pipe", "device", "large"])
 def test_a_profile_is_a_regular_file_of_a_bounded_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -324,26 +299,6 @@ def test_a_key_of_a_part_changes_that_key_and_leaves_the_others_as_the_profile_h
     assert campaign.open_study("realtime", "standard", same).profile.profile == "standard"
 
 
-def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> None:
-    changes = {"configurations": ["java/heap/epsilon/25"], "epsilon_heap_mb": 64, "cases": ["A", "C"]}
-    opened = campaign.open_study("batch", "smoke", changes)
-    for item in opened.plan():
-        assert isinstance(item.spec, BatchSpec)
-        if item.unavailable:
-            assert "takes a heap of" in item.unavailable
-        else:
-            assert item.spec.packets and item.spec.packets >= item.spec.fill_packets
-    assert any(item.unavailable for item in opened.planned)
-
-
-def test_a_plan_leaves_out_what_a_layout_does_not_offer_and_needs_no_bound_where_nothing_is_allocated() -> None:
-    opened = campaign.open_study("batch", "smoke", {"configurations": ["java/flat/epsilon/25", "java/heap/g1/25"]})
-    specs = [item.spec for item in opened.plan() if isinstance(item.spec, BatchSpec)]
-    flat = {s.strategy for s in specs if s.layout == "flat"}
-    assert flat == {"dummy", "mix", "pool"} & {s.strategy for s in specs}
-    assert all(s.seconds is not None for s in specs if s.layout == "flat")
-
-
 def test_a_configuration_is_read_back_from_its_key() -> None:
     for text in (
         "java/heap/genzgc/25", "java/flat/g1/25/compact_headers/large_pages", "cpp/flat/glibc", "cpp/flat/pmr_pool",
@@ -374,14 +329,6 @@ def test_a_configuration_is_read_back_from_its_key() -> None:
 )
 def test_a_label_names_how_a_row_departs_from_the_published_one(key: str, label: str) -> None:
     assert Configuration.parse(key).label == label
-
-
-def test_a_contiguous_layout_has_all_steps_unless_some_are_named_and_others_none() -> None:
-    assert spec("layout=slab strategy=pool packets=1").steps == "contiguous,one_line,stride,huge_pages,prefetch"
-    assert spec("layout=slab strategy=pool packets=1 steps=prefetch,one_line").steps == "contiguous,one_line,prefetch"
-    assert spec("layout=flat language=java strategy=pool packets=1").steps == "contiguous,one_line,stride,prefetch"
-    assert spec("layout=flat language=cpp strategy=pool packets=1").steps is None
-    assert spec("layout=heap strategy=pool packets=1").steps is None
 
 
 @pytest.mark.parametrize(

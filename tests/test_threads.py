@@ -4,7 +4,6 @@ refused in one line; a plan knows the machine's processors."""
 from __future__ import annotations
 
 import itertools
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,9 @@ from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
 from allocpool.compile import sharing_library
 from allocpool.errors import UserError
-from allocpool.evidence.ablation import NOT_THE_CAUSE, TURNS
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
-from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.comparisons import IN_CPP, NOW, THEN
-from allocpool.studies.threads import claims, explanations, story, tables
+from allocpool.studies.threads import claims, story, tables
 from allocpool.studies.threads.specs import SharingSpec, ThreadsSearchSpec, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, TOPOLOGIES, offered
 from allocpool.studies.threads.study import STUDY, ThreadsProfile
@@ -122,13 +119,6 @@ def test_cpp_does_the_same_work(data: Path, row: Row) -> None:
     record = single.run_single(spec_of(row))
     assert (record.status, record.reason) == ("ok", None), record.log_tail
     assert_same_work(row, single.summary_of(record))
-
-
-def test_virtual_threads_have_their_carriers_and_a_process_of_their_own(data: Path) -> None:
-    summary = single.run_and_summarise(spec_of((21, "genzgc", "virtual", 2, "heap", "thread_local")))
-    assert summary["checksum"] == known()
-    assert summary["counts"]["constructed"] == PACKETS, "a pool that ends with its virtual thread has nothing to give"
-    json.dumps(summary)
 
 
 PACED = {"interval_ns": 1000, "seconds": 1, "packets": None}
@@ -268,32 +258,6 @@ def test_claims_say_what_the_trials_say() -> None:
     assert set(outcomes(trials.iloc[:0]).values()) == {OPEN}
 
 
-def test_what_turns_a_claim_on_shared_pools_is_found() -> None:
-    """Allocating is dear: under G1 by the collector's own threads, under ZGC wherever two threads work."""
-    trials = made_up({"alloc": 1000.0, "stack": 250.0}, 6, (1, 2))
-    trials = trials[trials["topology"] == "sharded"]
-    dear = trials["strategy"] == "alloc"
-    trials.loc[dear & (trials["collector"] == "g1"), "gc_cpu_share"] = 0.9
-    alone = dear & (trials["collector"] == "genzgc") & (trials["threads"] == 1)
-    trials.loc[alone, "cpu_ns_per_packet"] *= 0.1
-    verdicts = claims.evaluate(trials)
-    judged = explanations.of_claims(trials, verdicts)
-    found = {
-        (item.asked.comparison.split(" (")[1].split(",")[0], item.asked.changed): item.outcome
-        for item in judged
-        if item.asked.claim.endswith("no shared pool beats allocation at two threads.")
-    }
-    g1, zgc = "heap / G1 / 25", "heap / generational ZGC / 25"
-    assert found == {
-        (g1, explanations.COLLECTING): TURNS, (g1, explanations.ALONE): NOT_THE_CAUSE,
-        (g1, "the collector is generational ZGC"): NOT_THE_CAUSE,
-        (zgc, explanations.COLLECTING): NOT_THE_CAUSE, (zgc, explanations.ALONE): TURNS,
-        (zgc, "the collector is G1"): NOT_THE_CAUSE,
-    }  # fmt: skip
-    assert set(claims.PAIRS) == {claim.id for claim in claims.CLAIMS}
-    assert explanations.of_claims(trials, []) == []
-
-
 def paced(language: str, topology: str) -> ThreadsSpec:
     """In real time at a low rate, with fewer processors than it takes."""
     java = {"runtime": 25, "collector": "g1", "heap_mb": HEAP_MB} if language == "java" else {}
@@ -360,15 +324,6 @@ def test_searches_are_planned_where_there_are_processors() -> None:
         words = {**EXAMPLE, "seconds": 1, "packets": None, **settings}
         with pytest.raises(UserError, match=line):
             single.parse_spec(["mode=threads_search", *(f"{name}={v}" for name, v in words.items() if v is not None)])
-
-
-def test_events_are_counted_where_the_processor_can(data: Path) -> None:
-    plain = spec_of(CPP[0])
-    counted = plain.model_copy(update={"counted": True})
-    reason = why_no_hardware_counters()
-    assert counted.refused_here() == reason
-    trials = tables.tidy_threads([single.run_single(plain if reason else counted)])["trials"]
-    assert trials["cycles_per_packet"].isna().all() == bool(reason)
 
 
 @pytest.mark.parametrize(("apart", "kind"), [(0, "true_sharing"), (8, "false_sharing"), (64, None), (128, None)])

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from allocpool import prerequisites
-from allocpool.errors import UserError
-from allocpool.machine import allocators
 from allocpool.machine.host import read_host
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -70,21 +68,6 @@ def test_the_check_before_set_up_needs_only_the_standard_library() -> None:
     assert "Traceback" not in done.stderr
     assert all(line.startswith("missing: ") for line in done.stderr.splitlines())
     assert "missing: mvn" in done.stderr
-
-
-def test_an_installed_allocator_is_found_and_a_missing_one_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(allocators, "_library_folders", lambda: [tmp_path])
-    assert allocators.find_allocator("glibc") is None
-    with pytest.raises(UserError, match=r"jemalloc is not installed: install libjemalloc2 .* or jemalloc "):
-        allocators.find_allocator("jemalloc")
-    suffix = ".dylib" if sys.platform == "darwin" else ".so.2"
-    library = tmp_path / f"libjemalloc{suffix}"
-    library.touch()
-    assert allocators.find_allocator("jemalloc") == library
-    with pytest.raises(UserError, match="unknown allocator 'malloc': choose one of glibc, glibc_keeping, jemalloc"):
-        allocators.find_allocator("malloc")
 
 
 def test_the_fingerprint_is_of_the_machine_and_not_of_the_moment() -> None:
