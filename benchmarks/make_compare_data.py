@@ -4,7 +4,7 @@ Versions used: JMH 1.37 on JDK 21, hyperfine 1.15.0 (Debian 12) and 2.0.0, Googl
 2.11.0, Go 1.26. Each program sums numbers; that of the new side has eight times as much to sum.
 
     python benchmarks/make_compare_data.py data TOOL...      # BASE and NEW of each tool, into tests/compare_data
-    python benchmarks/make_compare_data.py twins N TOOL...   # N times BASE against BASE, into data/checked/compare_twins.csv
+    python benchmarks/make_compare_data.py twins N TOOL...   # N times BASE against BASE: compare_twins.csv
 
 Programs are found by these variables: HYPERFINE1, HYPERFINE2, PYPERF (a python that has it), GBENCH (a folder with
 include and lib), JAVA and JMH (a class path).

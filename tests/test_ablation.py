@@ -23,8 +23,6 @@ from allocpool.evidence.ablation import (
 from allocpool.evidence.claims import MIXED, OTHER_WAY, REFUTED
 from allocpool.packets.comparisons import NOW
 from allocpool.packets.specs import Configuration
-from allocpool.studies.allocation import claims as allocation_claims
-from allocpool.studies.allocation import explanations as of_allocation
 from allocpool.studies.batch import explanations as of_batch
 from allocpool.studies.batch.claims import BATCH_CLAIMS, evaluate
 
@@ -181,35 +179,3 @@ def test_every_comparison_of_an_explained_claim_that_is_reversed_is_tried(
     }
     assert {(item.asked.claim, item.asked.set_up, item.asked.comparison) for item in judged} == reversed_ones
     assert reversed_ones
-
-
-def test_memory_that_goes_back_to_the_kernel_and_zeroing_explain_small_blocks() -> None:
-    """Java beside glibc that keeps its memory and that does not, and beside an allocator whose blocks are zeroed."""
-    rng = np.random.default_rng(3)
-    centres = {
-        ("glibc", "none"): 700.0, ("glibc_keeping", "none"): 15.0, ("glibc_keeping", "zero"): 40.0,
-        ("mimalloc", "none"): 15.0, ("mimalloc", "zero"): 180.0, ("G1 / 25", "none"): 100.0,
-    }  # fmt: skip
-    rows = [
-        {
-            "mode": "allocation", "status": "ok", "reason": None, "block": block, "served_by": name,
-            "technique": "byte_array" if "/" in name else "malloc", "language": "java" if "/" in name else "cpp",
-            "collector": "g1" if "/" in name else None, "runtime": 25 if "/" in name else None, "bytes": size,
-            "strategy": "alloc", "touch": touch, "ns_per_alloc": centre * size / 1024 * np.exp(rng.normal(0, 0.01)),
-            "ns_per_free": 1.0 * size, "gc_pauses": 10, "distribution": None, "memory": None, "operation": None,
-        }
-        for block in range(6)
-        for (name, touch), centre in centres.items()
-        for size in allocation_claims.PUBLISHED_BYTES
-    ]  # fmt: skip
-    trials = pd.DataFrame(rows)
-    verdicts = allocation_claims.evaluate(trials)
-    judged = of_allocation.of_claims(trials, verdicts)
-    assert {(item.asked.set_up, item.asked.comparison, item.asked.changed): item.outcome for item in judged} == {
-        (allocation_claims.NOW, f"malloc {malloc} over byte[] G1 / 25", change): outcome
-        for malloc, change, outcome in (
-            ("glibc_keeping", of_allocation.ZEROED, PART),
-            ("glibc_keeping", of_allocation.GIVEN_BACK, TURNS),
-            ("mimalloc", of_allocation.ZEROED, TURNS),
-        )
-    }

@@ -410,14 +410,6 @@ def test_what_can_not_be_is_one_line_that_names_what_can(given: dict[str, str], 
     assert "\n" not in str(caught.value)
 
 
-def test_the_nearest_that_can_be_is_taken_at_its_word() -> None:
-    with pytest.raises(UserError) as caught:
-        understood(GIVEN | {"in_flight": "100m"})
-    most = re.search(r"--in-flight (\d+)", str(caught.value))
-    assert most
-    assert understood(GIVEN | {"in_flight": most.group(1)}).in_flight == int(most.group(1))
-
-
 def test_parameters_are_understood_in_the_units_of_their_names() -> None:
     workload = understood(
         GIVEN
@@ -462,11 +454,6 @@ def test_a_file_that_holds_no_advice_is_a_line(tmp_path: Path, content: bytes | 
     with pytest.raises(UserError, match=says) as caught:
         saved.read(file)
     assert str(file) in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_a_file_shows_what_was_measured_and_nothing_is_measured_beside() -> None:
-    with pytest.raises(UserError, match="leave out mine, minutes"):
-        advice_for(NOTHING_GIVEN | {"saved": "advice.json", "mine": {}, "minutes": 3})
 
 
 def test_where_an_advice_can_not_be_saved_is_told_before_it_is_measured(data: Path, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from allocpool.compile import (
     code_hash,
     java_classpath,
     native_library,
-    settings_of_tests,
     sources,
 )
 from allocpool.errors import UserError
@@ -82,25 +81,6 @@ def test_the_child_s_sources_are_what_it_imports() -> None:
     assert not files & {"cli.py", "doctor.py", "trial/runner.py", "packets/specs.py"}
 
 
-def test_compiler_flags_are_of_all_native_projects_and_each_has_sources_of_its_own(checkout: Path) -> None:
-    projects = {"echo": sources.ECHO, "sharing": sources.SHARING}
-
-    def hashes() -> dict[str, str]:
-        return {name: code_hash(name) for name in ("native", *projects.values())}
-
-    before = hashes()
-    (checkout / "native" / "cmake").mkdir()
-    (checkout / "native" / "cmake" / "CompilerFlags.cmake").write_text("# other flags\n")
-    after = hashes()
-    assert all(before[name] != after[name] for name in before)
-    for folder, name in projects.items():
-        (checkout / "native" / folder).mkdir()
-        (checkout / "native" / folder / "more.cpp").write_text("// more\n")
-        changed = hashes()
-        assert {other for other in changed if changed[other] != after[other]} == {name}
-        after = changed
-
-
 def test_a_changed_source_gets_its_own_library_and_the_old_one_stays(checkout: Path) -> None:
     first = native_library()
     assert answer(first.library) == 1
@@ -113,15 +93,6 @@ def test_a_changed_source_gets_its_own_library_and_the_old_one_stays(checkout: P
     second = native_library()
     assert second.library != first.library
     assert (answer(first.library), answer(second.library)) == (1, 2)
-
-
-def test_tests_in_cpp_are_linked_with_the_objects_that_trials_run(checkout: Path) -> None:
-    told = dict(setting.removeprefix("-D").split("=", 1) for setting in settings_of_tests())
-    assert set(told) == {"ALLOCPOOL_OBJECTS", "ALLOCPOOL_BOOST"}
-    objects = Path(told["ALLOCPOOL_OBJECTS"])
-    assert objects.parent == native_library().library.parent
-    listed = subprocess.run(["ar", "t", objects], capture_output=True, text=True, check=True).stdout.split()
-    assert [Path(name).name for name in listed] == ["answer.cpp.o"]
 
 
 def test_an_unchanged_source_is_not_built_again(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

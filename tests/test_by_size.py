@@ -14,7 +14,7 @@ from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.packets import by_size
 from allocpool.packets.specs import case_of, case_size
-from allocpool.studies.batch import by_bytes, long_windows, today
+from allocpool.studies.batch import by_bytes, today
 from allocpool.studies.batch.study import STUDY
 
 G1 = (("java", "heap", "g1", 25, None, "heap / G1 / 25"),)
@@ -123,49 +123,6 @@ def test_our_own_claims_turn_with_the_data(
     verdicts = today.evaluate(of_today(pool_ns, start_ns))
     assert [verdict.claim.id for verdict in verdicts] == ["alloc-cheaper-today", "jep-522-start", "plain-memory-pool"]
     assert [verdict.outcome for verdict in verdicts] == outcomes
-
-
-def test_no_claim_on_cost_rests_on_windows_without_an_old_cycle() -> None:
-    trials = of_today({21: 300, 25: 400, 27: 400}, {25: 2000.0, 27: 450.0})
-    young = trials.assign(window="young only")
-    assert {verdict.outcome for verdict in today.evaluate(young)}.isdisjoint({"reproduced", "refuted", "mixed"})
-    both = today.evaluate(young, trials.assign(block=trials["block"] + 10))
-    assert {verdict.outcome for verdict in both} == {"reproduced"}
-    nothing_allocated = young.assign(allocated_bytes=0)
-    assert {verdict.outcome for verdict in today.evaluate(nothing_allocated)} == {"reproduced"}
-
-
-def test_the_ratio_is_followed_over_the_length_of_the_window() -> None:
-    # Allocating costs 100 ns; the pool 50 ns in the first second and 400 ns afterwards.
-    trials = campaign({"B": 1.0}, noise=1e-9).assign(window="whole")
-    trials = trials[trials["strategy"].isin(["alloc", "pool"])]
-    second = 10**9
-
-    def parts(row: Any) -> list[dict[str, Any]]:
-        costs = [100] * 20 if row.strategy == "alloc" else [50, *[400] * 19]
-        return [
-            {"trial_id": row.trial_id, "phase": "measured", "start_ns": i * second, "end_ns": (i + 1) * second,
-             "packets": second // ns}
-            for i, ns in enumerate(costs)
-        ]  # fmt: skip
-
-    iterations = pd.DataFrame([part for row in trials.itertuples() for part in parts(row)])
-    lengths = long_windows.by_length(long_windows.Long(trials, iterations)).set_index("window_s")["ratio"]
-    assert lengths[1.0] == pytest.approx(2.0)
-    assert lengths[2.0] == pytest.approx(100 / (2 / (1 / 50 + 1 / 400)))
-    assert lengths[20.0] < 0.5
-    assert 40.0 not in lengths.index
-    short, long = campaign({"A": 2.0, "B": 2.0}, noise=1e-9), campaign({"A": 3.0, "B": 0.5}, noise=1e-9)
-    both = long_windows.compared(short.assign(window="young only"), long.assign(window="whole"))
-    assert dict(zip(both["alive"], both["same_side"], strict=True)) == {2_000: True, 200_000: False}
-    assert both["ratio"].tolist() == pytest.approx([3.0, 0.5])
-    assert set(both["windows"]) == {"whole"}
-    assert "200,000" in long_windows.doubts(by_size.rungs(short), both)
-    assert "2,000" not in long_windows.doubts(by_size.rungs(short), both).replace("200,000", "")
-    nothing = long_windows.Long(trials.iloc[:0], iterations.iloc[:0])
-    assert long_windows.compared(short, nothing.trials).empty and long_windows.by_length(nothing).empty
-    assert long_windows.doubts(by_size.rungs(short), long_windows.compared(short, nothing.trials)) == ""
-    assert not long_windows.figure(long_windows.by_length(nothing)).axes[0].lines
 
 
 def test_by_bytes_as_many_bytes_are_alive_in_every_trial() -> None:

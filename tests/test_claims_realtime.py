@@ -175,27 +175,3 @@ def test_a_larger_heap_makes_collections_rarer_not_shorter_and_losses_less(
         assert "saw no major collection" in unseen["larger-heap", THEN].missing[0].why
     once = judged(trials=pd.DataFrame([sweep(), sweep(heap_factor=5.0, **larger)]))["larger-heap", THEN]
     assert once.outcome == OPEN and {item.why for item in once.missing} == {"fewer than 5 trials"}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown", "told"), [(18.0, "as published", "60 to 90 s"), (60.0, "the other way round", "200 to 300 s")]
-)
-def test_how_rare_full_collections_are_is_told_at_scale_one(seconds: float, shown: str, told: str) -> None:
-    """From the first of three to the last are two of their intervals; how long before the first one was, nobody saw."""
-    rows = often(sweep("java/native/parallel/11", seconds=seconds, majors=3, cap_reached=False))
-    found = judged(trials=rows)["native-cms-rare-full", AS_PARALLEL]
-    assert found.evidence["shown"].tolist() == [shown]
-    assert found.evidence["found"].tolist() == [f"every {told}"]
-    assert found.outcome == (REFUTED if shown != "as published" else OPEN), "the heap's occupancy is missing"
-    in_b = often(
-        sweep("java/native/parallel/11", case="B", seconds=18.3 * seconds, majors=3, cap_reached=False, lost_ppm=310.0)
-    )
-    few = judged(trials=in_b)["native-cms-rare-full", AS_PARALLEL].evidence
-    assert few["shown"].tolist() == [shown, "as published"]
-    lossy = judged(trials=in_b.assign(lost_ppm=20 * in_b["lost_ppm"]))["native-cms-rare-full", AS_PARALLEL].evidence
-    assert lossy["shown"].tolist() == [shown, "the other way round"]
-    capped = rows.assign(majors=1, cap_reached=True)
-    patient = judged(trials=capped.assign(seconds=30.0))["native-cms-rare-full", AS_PARALLEL].evidence
-    assert patient["shown"].tolist() == ["the other way round"], "in 300 s there was one: not one every 60 s"
-    short = judged(trials=capped.assign(seconds=12.0))["native-cms-rare-full", AS_PARALLEL]
-    assert short.outcome == OPEN and "no trial is long enough" in {item.why.partition(":")[0] for item in short.missing}

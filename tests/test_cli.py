@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from papermill.iorw import papermill_io
 
-from allocpool import bench, home
+from allocpool import home
 from allocpool.campaign import registry, single
 from allocpool.cli import main
 
@@ -43,48 +43,22 @@ def test_the_help_of_a_command_is_one_screen_without_markup_and_with_an_example_
     found.make_context(command, shlex.split(example[1])[1:])
 
 
-def test_the_command_line_of_a_trial_is_shown_and_no_trial_started(data: Path) -> None:
-    words = ["trial", "mode=batch", "layout=heap", "collector=g1", "strategy=pool", "scale=0.01", "packets=9"]
-    told = allocpool(*words, "--show-command")
-    assert told.exit_code == 0, told.output
-    java = shlex.split(told.output[told.output.index("\njava ") :])
-    assert {"-XX:+UseG1GC", "-cp"} <= set(java)
-    assert "allocpool.trial.child" in told.output
-    assert not (data / "raw").exists()
-
-
 @pytest.mark.parametrize("mode", registry.modes())
 def test_the_example_of_every_mode_is_a_valid_trial(mode: str) -> None:
     assert single.parse_spec(registry.mode_named(mode).example.split()).mode == mode
 
 
-SIZES = "case=A scale=0.001 seconds=0.01 warmup_seconds=0.01"
-SPECS = [f"mode=batch language=cpp layout={layout} strategy=pool {SIZES}" for layout in ("flat", "slab")]
-
-
-def test_the_benchmark_of_ratios_has_a_line_per_spec_and_a_ratio_to_the_first(data: Path) -> None:
-    told = allocpool("bench", "ratio", "--rounds", "1", *SPECS)
+@pytest.mark.long
+def test_the_packets_benchmark_tells_ratios_their_spread_and_that_the_work_was_the_same(data: Path) -> None:
+    sizes = ["--scale", "0.001", "--seconds", "0.01", "--warmup-seconds", "0.01"]
+    told = allocpool("bench", "packets", "--rounds", "1", "--case", "A", "--collector", "serial", *sizes)
     assert told.exit_code == 0, told.output
     first, second = told.output.splitlines()
     assert re.fullmatch(r"[\d.,]+", first.removeprefix(f"{SPECS[0]}: "))
     assert re.fullmatch(r"[\d.,]+; over the first [\d.]+", second.removeprefix(f"{SPECS[1]}: "))
 
 
-def test_the_parts_of_a_trial_are_all_of_its_time() -> None:
-    second = 1_000_000_000
-    iterations = {"fill": [[5, 5 + second, 9]], "warmup": [], "measured": [[0, second, 9], [second, 2 * second, 9]]}
-    parts = bench._parts_of(5.0, 4.0, {"set_up_ns": second // 2, "iterations": iterations})
-    assert parts == {
-        "wall": 5.0, "cpu": 4.0, "set-up": 0.5, "fill": 1.0, "warmup": 0.0, "measured": 2.0, "rest": 1.5,
-    }  # fmt: skip
-
-
-def test_the_benchmark_of_trials_has_a_line_per_spec(data: Path) -> None:
-    told = allocpool("bench", "trial", "--rounds", "1", *SPECS)
-    assert told.exit_code == 0, told.output
-    assert [line.split(":")[0] for line in told.output.splitlines()] == SPECS
-
-
+@pytest.mark.long
 def test_the_benchmark_of_the_store_makes_records_of_hosts_and_tidies_all_of_them(
     data: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,21 +68,6 @@ def test_the_benchmark_of_the_store_makes_records_of_hosts_and_tidies_all_of_the
     assert re.fullmatch(r"16 records of 2 hosts: \d+ bytes each, \d+ written a s", written)
     assert re.fullmatch(r"16 trials tidied in [\d.]+ s, \d+ a s, by [\d.]+ s of CPU; [\d.]+ MB of tables", tidied)
     assert not list(data.glob("*")), "its records are its own"
-
-
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        (["mode=batch case=D strategy=pool"], "choose one of A, A10k, B, C"),
-        (["--cost", "price", "--rounds", "1", *SPECS], "cpu_ns_per_packet"),
-    ],
-)
-def test_a_benchmark_of_what_is_not_there_is_refused_in_one_line(data: Path, words: list[str], names: str) -> None:
-    told = allocpool("bench", "ratio", *words)
-    assert told.exit_code == 2
-    assert names in told.output
-    assert len(told.output.strip().splitlines()) == 1
-    assert told.output.startswith("allocpool: ")
 
 
 @pytest.mark.parametrize("mode", registry.modes())
@@ -163,16 +122,6 @@ def test_a_trial_prints_its_figures_and_one_json_object_when_asked(data: Path) -
     assert told["status"] == "ok" and told["ns_per_packet"] > 0 and told["cpu_ns_per_packet"] > 0
     assert told["peak_rss_mb"] > 0 and len(told["checksum"]) == 16
     assert told["counts"]["received"] == 100_000
-
-
-def test_options_of_a_java_trial_reach_its_jvm_and_change_nothing_about_its_work(data: Path) -> None:
-    words = ["trial", "mode=batch", "layout=heap", "strategy=pool", "scale=0.01", "packets=100000", "--json"]
-    options = ["no_refinement=true", "large_young=true", "detached=true"]
-    plain, changed = (json.loads(allocpool(*words, *more).output) for more in ([], options))
-    flags = {"-XX:+UnlockDiagnosticVMOptions", "-XX:-G1UseConcRefinement", "-XX:NewRatio=2"}
-    assert set(changed["jvm_flags"]) - set(plain["jvm_flags"]) == flags
-    assert changed["configuration"] == plain["configuration"] + " / no refinement / large young / detached"
-    assert (changed["checksum"], changed["counts"]) == (plain["checksum"], plain["counts"])
 
 
 def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> None:

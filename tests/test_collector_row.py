@@ -102,18 +102,6 @@ def test_a_row_with_flags_for_a_release_without_it_is_refused(features: tuple[in
         replace(TOY, flags=dict.fromkeys(features, ("-XX:+UseToyGC",)), last=27)
 
 
-def test_traits_are_those_that_the_studies_were_made_with() -> None:
-    assert table.collectors_that(lambda row: row.stop_the_world) == ("serial", "parallel", "cms")
-    assert table.collectors_that(lambda row: row.is_control) == ("epsilon",)
-    assert table.collectors_that(lambda row: row.has_sized_young and row.is_on(25)) == ("serial", "parallel", "g1")
-    assert table.collectors_that(lambda row: row.heap_is_shared_memory) == ("zgc", "genzgc")
-    assert table.collectors_that(lambda row: not row.concurrent) == ("serial", "parallel", "epsilon")
-    assert {row.name: row.smallest_heap_mb for row in COLLECTORS.values() if row.smallest_heap_mb != 16} == {"zgc": 48}
-    assert {row.name: row.roomy_heap_mb for row in COLLECTORS.values() if row.roomy_heap_mb != 16} == {"zgc": 160}
-    targets_ms = {row.name: row.published_pause_target_ms for row in COLLECTORS.values()}
-    assert {name: target for name, target in targets_ms.items() if target} == {"g1": {11: 80}}
-
-
 @pytest.mark.parametrize(
     "asks",
     [
@@ -158,12 +146,6 @@ def test_a_row_knows_the_threads_that_its_jvm_was_seen_with(feature: int, name: 
     for thread in SEEN[feature, name]:
         assert thread.startswith(COLLECTORS[name].thread_names)
         assert group_of(thread) == GC
-
-
-@pytest.mark.parametrize("thread", ["VM Thread", "GC Thread#0", "StrDedup", "StringDedupProc", "StringDedupThre"])
-def test_threads_of_several_collectors_are_in_no_row(thread: str) -> None:
-    assert group_of(thread) == GC
-    assert not any(thread.startswith(row.thread_names) for row in COLLECTORS.values())
 
 
 def test_a_collector_that_never_frees_is_bounded_by_its_heap(with_row: Callable[[Collector], None]) -> None:

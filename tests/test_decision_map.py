@@ -18,7 +18,6 @@ from allocpool.files import write_atomically
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import map_story, plots, proof, story
 from allocpool.studies.realtime.contrasts import of_interval
-from allocpool.studies.realtime.loss_boundary import LossBoundary
 from allocpool.studies.realtime.placed import Seen
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, Launch, TrialRecord
@@ -130,18 +129,6 @@ def test_bands_hold_and_nothing_is_named_wrongly_where_the_truth_is_known() -> N
 def test_the_ends_of_an_interval_decide(low: float, high: float, verdict: str) -> None:
     told = of_interval((low + high) / 2 if math.isfinite(low) else 0.0, low, high, 10)
     assert told.verdict == verdict and (told.decision.blocks_needed == 0) == (verdict != OPEN)
-
-
-def test_trials_of_one_search_count_less_than_as_many_alone() -> None:
-    rng = np.random.default_rng(3)
-    edges = 600.0 * np.exp(rng.normal(0, 0.3, 8))
-    intervals = np.tile(np.geomspace(300, 1_200, 10), 8)
-    lost = intervals < np.repeat(edges, 10)
-    alone, together = (
-        LossBoundary(intervals, lost, clusters).point(0.5) for clusters in (None, list(np.repeat(range(8), 10)))
-    )
-    assert alone and together and together.low < alone.low < alone.high < together.high
-    assert together.estimate == alone.estimate
 
 
 def measurement(spec: dict[str, Any], edge_ns: float) -> dict[str, Any]:

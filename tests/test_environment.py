@@ -92,32 +92,6 @@ class TestMake:
         assert "missing: mvn" in done.stderr
         assert "missing: cmake" in done.stderr
 
-    def test_packages_that_can_not_be_had_are_told_with_the_remedy(self, tmp_path: Path) -> None:
-        """In a copy, with a Python that makes environments whose pip reaches nothing."""
-        for name in ("Makefile", "requirements.lock", "pyproject.toml"):
-            shutil.copy(ROOT / name, tmp_path)
-        shutil.copytree(ROOT / "src" / "allocpool", tmp_path / "src" / "allocpool")
-        python = tmp_path / "python3"
-        pip = "echo 'ERROR: No matching distribution found for numpy' >&2; exit 1"
-        make_venv = (
-            f"mkdir -p .venv/bin; printf '#!/bin/sh\\n%s\\n' \"{pip}\" >.venv/bin/python; chmod +x .venv/bin/python"
-        )
-        python.write_text(f'#!/bin/sh\n[ "$2" = venv ] || exec {sys.executable} "$@"\n{make_venv}\n')
-        python.chmod(0o755)
-        done = self.make("-C", str(tmp_path), ".venv/.installed", f"PYTHON={python}")
-        assert done.returncode != 0 and "Traceback" not in done.stderr
-        assert "where it reaches no index: connect, or name a mirror with PIP_INDEX_URL" in done.stderr
-        assert not (tmp_path / ".venv" / ".installed").exists()
-
-    def test_jupyterlab_is_let_run_as_root_and_by_nobody_else_told_so(self, tmp_path: Path) -> None:
-        (recipe,) = [line for line in self.make("-n", "lab").stdout.splitlines() if "jupyter lab" in line]
-        for user, option in ((0, " --allow-root"), (1000, "")):
-            (tmp_path / "id").write_text(f"#!/bin/sh\necho {user}\n")
-            (tmp_path / "id").chmod(0o755)
-            said = f"PATH={tmp_path}:$PATH; echo {recipe.strip().lstrip('@')}"
-            done = subprocess.run(["sh", "-c", said], capture_output=True, text=True, check=True)
-            assert done.stdout.strip().endswith(f"jupyter lab{option} notebooks")
-
     def test_a_missing_or_old_python_is_told(self, tmp_path: Path) -> None:
         done = self.make("prerequisites", f"PYTHON={tmp_path}/python3")
         assert done.returncode != 0

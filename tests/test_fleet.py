@@ -74,34 +74,6 @@ def test_what_is_cancelled_beneath_its_client_is_asked_for_again() -> None:
     assert asked == [(max, 3, 7)] * 2
 
 
-def test_a_worker_that_is_not_seen_while_it_is_examined_is_examined_again() -> None:
-    done: list[bool] = []
-    examined = worker.Examined(read_host(), 2, "a machine", None)
-    future = SimpleNamespace(done=lambda: bool(done), result=lambda: examined)
-    seen: list[dict[str, Any]] = [{"here": {"resources": {fleet.TRIAL: 1}}}, {}]
-    submitted: list[str] = []
-
-    def submit(*_words: object, workers: list[str], **_how: object) -> Any:
-        submitted.extend(workers)
-        return future
-
-    def sync(*_asked: object, **_how: object) -> dict[str, Any]:
-        return {"workers": seen.pop(0) if len(seen) > 1 else seen[0]}
-
-    client: Any = SimpleNamespace(
-        status="running", submit=submit, sync=sync, scheduler=SimpleNamespace(identity=None)
-    )  # fmt: skip
-    of = fleet.Fleet(client, lambda _line: None)
-    of.look()
-    of.look()
-    assert submitted == ["here"] and not of.hosts
-    seen[:] = [{"here": {"resources": {fleet.TRIAL: 1}}}]
-    of.look()
-    done.append(True)
-    of.look()
-    assert submitted == ["here", "here"] and [host.machine for host in of.hosts.values()] == ["a machine"]
-
-
 @pytest.mark.long
 def test_a_worker_lost_in_mid_trial_costs_that_trial_only(data: Path, tmp_path: Path) -> None:
     own = [tmp_path / name for name in ("one", "two")]
@@ -168,30 +140,6 @@ def test_a_machine_with_other_code_is_refused_in_one_line(data: Path) -> None:
     assert refused is not None and "check out that commit there" in refused and "\n" not in refused
     own = worker.checkout(read_host())
     assert worker.examine(own).refused is None
-
-
-def test_workers_that_take_no_part_are_told_once_each_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One without the resource of a trial, and one of a machine that is just like another by name and make."""
-    examined = [worker.Examined(read_host(), 2, machine, None) for machine in ("a machine", "its twin")]
-    workers = {"plain": {"resources": {}}, **{name: {"resources": {fleet.TRIAL: 1}} for name in ("one", "two")}}
-
-    def submit(*_words: object, workers: list[str], **_how: object) -> Any:
-        found = examined[["one", "two"].index(workers[0])]
-        return SimpleNamespace(done=lambda: True, result=lambda: found)
-
-    client: Any = SimpleNamespace(
-        status="running", scheduler=SimpleNamespace(identity=None), submit=submit,
-        sync=lambda *_asked, **_how: {"workers": workers},
-    )  # fmt: skip
-    told: list[str] = []
-    of = fleet.Fleet(client, told.append)
-    of.look()
-    of.look()
-    assert [host.machine for host in of.hosts.values()] == ["a machine"]
-    refused = [line for line in told if "takes no part" in line]
-    assert len(refused) == 2
-    assert "worker plain takes no part: it has no TRIAL=1; start it with `dask worker" in refused[0]
-    assert "it is just like" in refused[1] and "name each with ALLOCPOOL_HOST=NAME" in refused[1]
 
 
 def test_what_a_host_can_not_run_is_a_row_that_says_why(data: Path) -> None:

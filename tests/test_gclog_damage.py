@@ -169,6 +169,7 @@ def test_any_bytes_are_read_or_refused(seed: int, tmp_path: Path) -> None:
     read_or_refuse(tmp_path, seed)
 
 
+@pytest.mark.long
 def test_most_damaged_logs_are_read_in_every_wrapping(tmp_path: Path) -> None:
     seeds: dict[str, list[int]] = {}
     for seed in range(100):

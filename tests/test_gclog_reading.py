@@ -6,7 +6,6 @@ import bz2
 import gzip
 import json
 import lzma
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -214,22 +213,6 @@ def test_parts_of_a_rotated_log_are_summed_as_one_run(tmp_path: Path) -> None:
     assert alone["pauses"] == 3 and alone["file"] == str(other)
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (RUN, RUN),  # both begin at 0
-        (HEADERLESS, re.sub(rb"\[(\d)", rb"[9\1", HEADERLESS)),  # a later uptime, but the same collections again
-        (RUN, re.sub(rb"(?m)^\[.{6}\]", b"", RUN)),
-        (RUN, re.sub(rb"(?m)^\[.{6}\]", b"[2026-01-05T10:00:00.123+0000]", RUN)),
-    ],
-)
-def test_parts_of_different_runs_are_summed_apart(first: bytes, second: bytes, tmp_path: Path) -> None:
-    files = [str(write(tmp_path, first, "gc.log.0")), str(write(tmp_path, second))]
-    told = json.loads(CliRunner().invoke(gclog_command, [*files, "--json"]).output)
-    assert sorted((one["file"], one["pauses"]) for one in told) == [(files[1], 3), (files[0], 3)]
-    assert all("apart" in note for one in told for note in one["notes"][:1])
-
-
 def test_lines_across_blocks_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = golden_bytes("25-g1-steady")
     whole = read_gc_log(write(tmp_path, content))
@@ -269,26 +252,6 @@ def test_a_stop_the_world_line_in_a_form_of_its_own_is_reported(line: bytes, tmp
     log = read_gc_log(write(tmp_path, b"[1.000s][info][gc] Using G1\n" + line + b"\n"))
     assert log.pauses.empty and log.safepoints.empty
     assert [(one.number, one.text) for one in log.unread] == [(2, line.decode())]
-
-
-def test_lines_of_other_programs_are_left_alone(tmp_path: Path) -> None:
-    content = golden_bytes("17-g1-decorations.default-gc-star")
-    noise = (
-        b"Pause for thought took 12.000ms\n2024-01-01 INFO [worker] Safepoint reached\n[gc] not quite\n\xff\xfe\x80\n\n"
-    )
-    mixed = b"".join(line + noise for line in content.splitlines(keepends=True))
-    log = read_gc_log(write(tmp_path, mixed))
-    assert log.pauses.equals(read_gc_log(LOGS / f"{SAME_RUN}.default-gc-star.log.gz").pauses)
-    assert log.unread_count == 0
-
-
-def test_a_date_that_does_not_exist_is_no_time(tmp_path: Path) -> None:
-    content = golden_bytes("17-g1-decorations.time")
-    whole = read_gc_log(write(tmp_path, content))
-    line = next(line for line in content.splitlines() if b"][gc " in line and b"Pause Young" in line)
-    log = read_gc_log(write(tmp_path, content.replace(line, b"[2024-02-31" + line[11:])))
-    assert len(log.pauses) == len(whole.pauses) - 1
-    assert [one.text for one in log.unread] == [(b"[2024-02-31" + line[11:]).decode()]
 
 
 FIRST = b"[0.010s][info][gc] Using G1\n"
@@ -388,6 +351,7 @@ def checked(log: GcLog) -> list[pd.DataFrame]:
     return [schema.validate(table) for schema, table in zip(schemas, tables, strict=True)]
 
 
+@pytest.mark.long
 def test_tables_of_every_kind_of_log_keep_their_schema() -> None:
     rows = [sum(map(len, checked(read_gc_log(path)))) for path in sorted(LOGS.glob("*.log.gz"))]
     assert len(rows) > 50 and min(rows) > 0

@@ -71,6 +71,7 @@ def _address(folder: Path, server: subprocess.Popen[bytes]) -> str:
     pytest.fail("JupyterLab did not start")
 
 
+@pytest.mark.long
 def test_a_notebook_runs_in_jupyterlab(lab: str) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

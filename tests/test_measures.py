@@ -12,11 +12,9 @@ import pytest
 from scipy.stats import binom
 
 from allocpool import gclog
-from allocpool.evidence.ablation import NOT_THE_CAUSE, TURNS
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED, Verdict, judge
 from allocpool.packets.comparisons import NOW, SET_UPS, THEN
-from allocpool.packets.specs import Configuration
-from allocpool.studies.pauses import claims, explanations, overhead, scaling
+from allocpool.studies.pauses import claims, overhead, scaling
 from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
 from allocpool.studies.pauses.live_set import fit_live_set
 from allocpool.studies.pauses.tables import left_mb
@@ -297,41 +295,3 @@ def test_case_a_has_the_worst_pauses(mean_ms: dict[str, float], shown: set[str])
     of_mean = found.evidence[found.evidence["larger"].str.endswith("mean pause")]
     assert set(of_mean["shown"]) == shown
     assert found.outcome == (REFUTED if "the other way round" in shown else OPEN), "the longest are equal"
-
-
-MS_BY_CELL = {
-    ("g1", "alloc", "A"): (60.0, 60.0), ("g1", "pool", "A"): (31.0, 31.0),
-    ("g1", "alloc", "C"): (60.0, 10.0), ("g1", "pool", "C"): (30.0, 30.0),
-    ("parallel", "alloc", "A"): (20.0, 20.0), ("parallel", "pool", "A"): (60.0, 60.0),
-    ("parallel", "alloc", "C"): (20.0, 20.0), ("parallel", "pool", "C"): (60.0, 60.0),
-}  # fmt: skip
-"""Mean pauses of all collections, and of young ones: in case C, what is long beside G1 is a full collection."""
-
-
-def test_what_turns_a_claim_on_pauses_is_found() -> None:
-    trials, _ = batch([
-        Configuration.parse(f"java/heap/{collector}/25").model_dump()
-        | {"collector": collector, "strategy": strategy, "case": case, "block": block, "ns_per_packet": 50.0,
-           "gc_pause_total_ms": 1.0, "live_objects": 1_000_000, "configuration": SET_UPS[NOW].label("heap", collector)}
-        for collector, strategy, case in MS_BY_CELL for block in range(6)
-    ])  # fmt: skip
-    cells = list(zip(trials["collector"], trials["strategy"], trials["case"], strict=True))
-    noise = 1 + 0.002 * trials["block"]
-    table = collections(trials).assign(pause_mean_ms=noise * [MS_BY_CELL[cell][0] for cell in cells])
-    young = noise * [MS_BY_CELL[cell][1] for cell in cells]
-    kinds = pd.DataFrame({"trial_id": trials["trial_id"], "kind": "Young (Normal)", "duration_ms": young})
-    pauses = pd.concat([kinds, kinds.assign(kind="Full", duration_ms=500.0), kinds.assign(kind="Remark")])
-    verdicts = claims.evaluate(trials, table, NO_POINTS, NO_POINTS)
-    told = {
-        (item.asked.comparison, item.asked.changed): item.outcome
-        for item in explanations.of_claims(trials, table, pauses, verdicts)
-        if "rarer" in item.asked.claim
-    }
-    longer = "heap / G1 / 25 pool {}, mean pause over alloc"
-    assert told == {
-        (longer.format("A"), explanations.YOUNG): NOT_THE_CAUSE,
-        (longer.format("A"), "the collector is Parallel"): TURNS,
-        (longer.format("C"), explanations.YOUNG): TURNS,
-        (longer.format("C"), "as few packets are alive as in case A"): NOT_THE_CAUSE,
-        (longer.format("C"), "the collector is Parallel"): TURNS,
-    }

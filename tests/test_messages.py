@@ -14,10 +14,9 @@ import pytest
 from dpkt import pcap, pcapng
 from shared_jvm import records_of
 
-from allocpool.campaign import campaign, single
+from allocpool.campaign import single
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
-from allocpool.packets.batch import BatchSpec
 from allocpool.studies.your_workload import replay
 from allocpool.studies.your_workload import sizes as distribution
 from allocpool.studies.your_workload.specs import LAYOUTS, MessagesSpec
@@ -327,20 +326,3 @@ def test_a_plan_has_each_strategy_that_goes_with_a_workload() -> None:
     assert STUDY.catalogue(profile, planned)["planned"].sum() == 7
     with pytest.raises(ValueError, match="unknown key 'colour'"):
         profile.model_validate(profile.model_dump() | {"workloads": {"odd": {"colour": "red"}}})
-
-
-@pytest.mark.parametrize("name", ["quick", "standard", "article"])
-def test_the_articles_packets_have_the_same_set_up_by_both_codes_and_trials_as_long(name: str) -> None:
-    """Or the known answer would be no answer to the same question."""
-    planned = [item.spec for item in campaign.open_study("your_workload", name).planned]
-    packets = [spec for spec in planned if isinstance(spec, BatchSpec)]
-    assert packets and {spec.strategy for spec in packets} == {"alloc", "mix", "pool"}
-    messages = {
-        (f"{spec.layout}/{spec.collector}/{spec.runtime}", spec.block): spec
-        for spec in planned
-        if isinstance(spec, MessagesSpec) and spec.language == "java" and spec.layout == "heap"
-    }
-    for spec in packets:
-        same = messages[spec.configuration.key.removeprefix("java/"), spec.block]
-        assert (same.seconds, same.warmup_seconds) == (spec.seconds, spec.warmup_seconds)
-        assert (same.heap_mb, same.in_flight, same.kept_count) == (spec.heap_mb, spec.queue_size, spec.stored_count)

@@ -165,6 +165,7 @@ def test_archives(files: dict[str, bytes], tmp_path: Path) -> None:
     attack(packed(files, host_of(files)), tmp_path / "whole.tar", archive.take_in)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["stream/trials.parquet", "stream/provenance.json"])
 def test_archives_of_changed_files(name: str, files: dict[str, bytes], tmp_path: Path) -> None:
     """Their sums are right: whoever makes an archive makes these, too."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -17,7 +14,7 @@ from allocpool.machine.activity import Activity
 from allocpool.packets.cells import cells
 from allocpool.trial import noise
 from allocpool.trial.jit import Compilations, read_jit_log
-from allocpool.trial.noise import Noise, Pace, PaceMeter, disturbance, look
+from allocpool.trial.noise import Noise, Pace, PaceMeter, disturbance
 from allocpool.trial.runner import run_trial
 
 LIMIT = 0.1
@@ -155,18 +152,6 @@ def test_a_record_tells_what_went_on_around_its_trial(data: Path) -> None:
     assert row["compilations"] >= row["recompilations"] >= 0 and row["deoptimizations"] >= 0
 
 
-def test_a_look_tells_the_spread_of_what_it_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = iter([pace(2.0), pace(4.0)] * 1000)
-    meter = PaceMeter(None)
-    monkeypatch.setattr(meter, "_read", lambda: next(readings))
-    looks = itertools.count(step=0.01)
-    clock = SimpleNamespace(monotonic=lambda: next(looks), sleep=lambda _seconds: None, process_time=time.process_time)
-    monkeypatch.setattr(noise, "time", clock)
-    seen = look(meter, 0.3)
-    assert seen.spread["compute_ns"] > 0.3 and seen.spread["latency_ns"] == 0
-    assert look(PaceMeter(None), 0.0).spread == {}
-
-
 JIT_LOG = """\
 [100ns]    1       3       a.B::c (60 bytes)
 [200ns]    2   !   4       a.B::c (60 bytes)
@@ -185,27 +170,3 @@ def test_the_log_of_the_compilers_is_counted_in_the_window(tmp_path: Path) -> No
     log.write_text(JIT_LOG, encoding="utf-8")
     assert read_jit_log(log, 200, 400) == Compilations(compilations=3, recompilations=1, deoptimizations=2)
     assert read_jit_log(log, 0, 1000) == Compilations(compilations=5, recompilations=1, deoptimizations=2)
-
-
-def test_the_state_of_compiled_code_is_that_of_the_workload_when_the_window_ends(tmp_path: Path) -> None:
-    """Neither the order in which methods were compiled counts, nor a hidden class's address, nor what was given up."""
-
-    def state(*lines: str, end_ns: int = 1000) -> str | None:
-        log = tmp_path / "jit.log"
-        log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        compilations = read_jit_log(log, 0, end_ns)
-        assert compilations
-        return compilations.compiled_state
-
-    early, hot = (
-        "[100ns]    1       3       allocpool.A::b (60 bytes)",
-        "[200ns]    2       4       allocpool.A::c (6 bytes)",
-    )
-    one, other = (
-        f"[150ns]    3       4       allocpool.P$$Lambda/0x{at}::accept (12 bytes)" for at in ("00aa", "00bb")
-    )
-    gone = "[300ns]    1       3       allocpool.A::b (60 bytes)   made not entrant: not used"
-    assert state(early, one, hot) == state(early, other, hot) == state(hot, other, early)
-    assert state(early, hot) != state(early, hot, gone) == state(hot)
-    assert state(early, hot, gone, end_ns=250) == state(early, hot)
-    assert state("[100ns]    1       3       java.lang.Object::<init> (1 bytes)") is None

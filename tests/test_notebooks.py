@@ -148,6 +148,7 @@ def one_case(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["case"] == "A"] if "case" in table else table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("stem", "kept"),
     [("02_batch", first_row), ("02_batch", one_side), ("02_batch", one_case), ("04_realtime", first_row)],

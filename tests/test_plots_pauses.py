@@ -13,7 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 
 from allocpool.evidence.style import colour_of
 from allocpool.evidence.trials import configuration
@@ -76,10 +75,6 @@ def same(drawn: Iterable[Sequence[float]], expected: Iterable[Sequence[float]]) 
 
 def with_marker(axis: Axes, marker: str) -> list[Line2D]:
     return [line for line in axis.lines if line.get_marker() == marker]
-
-
-def bars(axis: Axes) -> list[Rectangle]:
-    return [patch for patch in axis.patches if isinstance(patch, Rectangle)]
 
 
 def legend_of(figure: Figure) -> list[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import pytest
 
 from allocpool import decisions
 from allocpool.evidence import claims
@@ -48,14 +46,6 @@ def test_intervals_that_verdicts_rest_on_hold_the_truth_and_the_others_are_marke
     assert errors.coverage_table().map(lambda cell: "*" in str(cell)).to_numpy().any()
 
 
-def test_quiet_cells_are_seen_sharper_than_noisy_ones() -> None:
-    seen = proof.power(100)
-    five = seen[seen["n"] == 5].set_index("third")["ours"]
-    assert five["quiet"] < five["usual"] < five["noisy"]
-    assert np.isinf(seen.loc[seen["n"] == 3, "ours"].to_numpy(dtype=np.float64)).all()
-    assert "none" in errors.power_table().to_numpy()
-
-
 def test_a_campaign_finds_what_differs() -> None:
     rates = proof.found(1, (1.5,))
     assert set(rates["rule"]) == {proof.OURS, proof.OURS_FIXED}
@@ -79,9 +69,3 @@ def test_claims_are_judged_wrongly_no_more_often_than_stated() -> None:
 
 def test_what_the_page_shows_is_of_this_judge() -> None:
     assert proof.of_this_judge(), "the judge has changed: python -m allocpool.studies.instrument.proof"
-
-
-def test_the_page_says_which_judge_was_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "judge_hash", lambda: "another")
-    monkeypatch.setattr(proof, "judge_hash", lambda: pd.read_csv(proof.folder() / "power.csv")["judge"][0])
-    assert len(errors.shown()) == len(proof.TABLES)

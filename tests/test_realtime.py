@@ -22,7 +22,7 @@ from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import CASES
-from allocpool.studies.realtime.child import pace, placement
+from allocpool.studies.realtime.child import placement
 from allocpool.studies.realtime.child import search as search_child
 from allocpool.studies.realtime.child.pace import SLOWED, FullPace
 from allocpool.studies.realtime.child.placement import Watched, own_cores, siblings
@@ -419,17 +419,6 @@ def test_what_a_slowed_machine_loses_is_tried_again_before_an_interval_is_said_t
         assert sum(math.isclose(fails, failed) for failed in machine.failed_unslowed) >= 3
 
 
-@pytest.mark.parametrize("machine", [Slowed(8, patience=0), Slowed(8, patience=1_000, restless=True)])
-def test_without_patience_or_rest_only_losses_beyond_those_of_a_shared_core_show_a_failing_interval(
-    machine: Slowed,
-) -> None:
-    fails, passes = searched(machine, confirmations=3)[0]
-    assert fails is not None and passes is not None
-    assert 150 * 0.9 < fails < 300 <= passes
-    # At full pace half of all ticks are lost from 150 ns down, slowed from 225 ns down.
-    assert not machine.is_restless or fails < 225
-
-
 def test_the_full_pace_of_a_machine_is_remembered_from_one_search_to_the_next(tmp_path: Path) -> None:
     launch = {"native": {"library": str(tmp_path / "library.so")}}
     first = FullPace(launch)
@@ -445,17 +434,6 @@ def test_the_full_pace_of_a_machine_is_remembered_from_one_search_to_the_next(tm
     assert second.is_restless
     (tmp_path / "full_pace.json").write_text("{}", encoding="utf-8")
     assert FullPace(launch).ns == math.inf
-
-
-@pytest.mark.parametrize(("paces", "patience_s", "looks"), [([3, 2, 1], 60, 3), ([3, 2, 1], 0, 1), ([1, 3], 60, 1)])
-def test_waiting_ends_at_the_full_pace_or_with_patience(
-    paces: list[float], patience_s: float, looks: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = list(paces)
-    monkeypatch.setattr(pace, "pace_ns", lambda launch: left.pop(0))
-    last_ns, waited_s = pace.await_full_pace({}, full_ns=1.0, patience_s=patience_s)
-    assert len(paces) - len(left) == looks and last_ns == paces[looks - 1]
-    assert waited_s >= 0
 
 
 def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(data: Path) -> None:

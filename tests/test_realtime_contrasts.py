@@ -129,22 +129,3 @@ def test_more_trials_narrow_the_boundary_and_a_separated_edge_has_one() -> None:
     assert points[0].high / points[0].low > points[1].high / points[1].low
     assert all(point and point.estimate == pytest.approx(574, rel=0.01) for point in points)
     assert many.chance(500.0) > 0.9 > 0.1 > many.chance(650.0)
-
-
-def test_other_covariates_move_the_boundary() -> None:
-    rng = np.random.default_rng(10)
-    live = rng.choice([0.0, 1.0], 120)
-    intervals = 600 * np.exp(rng.uniform(-0.6, 1.2, 120))
-    lost = [loses(rng, ns, 600 * math.exp(0.7 * one), 0.3) for ns, one in zip(intervals, live, strict=True)]
-    fitted = LossBoundary(np.column_stack([intervals, live]), lost)
-    small, large = (fitted.point(EDGE, [one]) for one in (0.0, 1.0))
-    assert small is not None and large is not None
-    assert small.high < large.low and large.estimate / small.estimate == pytest.approx(math.exp(0.7), rel=0.15)
-
-
-def test_without_an_edge_there_is_no_boundary() -> None:
-    assert LossBoundary([500.0, 600.0, 700.0], [True, False, False]).point() is None
-    assert LossBoundary([500.0] * 4, [True, True, False, False]).point() is None
-    assert LossBoundary([500.0, 550.0, 600.0, 650.0], [False, False, True, True]).point() is None
-    with pytest.raises(ValueError, match="above 0"):
-        LossBoundary([0.0, 1.0], [True, False])

@@ -91,7 +91,9 @@ def _with_child(act: Callable[[psutil.Process], None]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda ending: ending.name)
+@pytest.mark.parametrize(
+    "ending", [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.long) for one in (signal.SIGINT, signal.SIGTERM))]
+)
 def test_a_campaign_ended_half_way_continues_with_no_trial_repeated_or_lost(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: signal.Signals
 ) -> None:
@@ -123,6 +125,7 @@ def test_a_campaign_ended_half_way_continues_with_no_trial_repeated_or_lost(
     assert open_campaign().status().complete
 
 
+@pytest.mark.long
 def test_a_terminal_that_is_closed_ends_its_campaign_and_costs_nothing_finished(data: Path) -> None:
     chosen = {**SMALL, "seconds": 0.3}
     words = [word for key, value in chosen.items() for word in ("--set", f"{key}={json.dumps(value)}")]

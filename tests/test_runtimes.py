@@ -122,14 +122,6 @@ def test_a_missing_runtime_is_told_with_its_remedy(tmp_path: Path, monkeypatch: 
         find_runtime(11)
 
 
-def test_a_system_s_runtime_stands_in_for_an_embedded_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = fake_jdk(tmp_path / "jvm" / "jdk-21", 21)
-    broken = tmp_path / "jvm" / "broken"
-    monkeypatch.setenv("ALLOCPOOL_RUNTIMES", str(tmp_path / "none"))
-    monkeypatch.setattr(discovery, "system_homes", lambda: iter((broken, installed)))
-    assert find_runtime(21).origin == "system"
-
-
 def test_a_jdk_of_any_release_is_found_in_the_user_s_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     homes = [fake_jdk(tmp_path / str(feature), feature) for feature in (28, 26, 9)]
     monkeypatch.setenv("ALLOCPOOL_JDKS", os.pathsep.join(map(str, homes)))
@@ -166,16 +158,6 @@ def test_the_newest_compiler_is_taken(tmp_path: Path, monkeypatch: pytest.Monkey
     javac = find_javac()
     assert (javac.feature, javac.home) == (21, tmp_path / "b")
     assert javac.environment()["JAVA_HOME"] == str(tmp_path / "b")
-
-
-@pytest.mark.parametrize(("features", "told"), [([], "none was found"), ([11], "the newest found is a JDK 11")])
-def test_without_a_new_enough_compiler_the_remedy_is_told(
-    features: list[int], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    homes = [fake_jdk(tmp_path / str(feature), feature, javac=True) for feature in features]
-    monkeypatch.setattr("allocpool.runtimes.javac.system_homes", lambda: iter(homes))
-    with pytest.raises(UserError, match=rf"a JDK 17 or newer with javac is needed, {told}.*: install "):
-        find_javac()
 
 
 @pytest.mark.parametrize("name", OBEYED)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from allocpool.campaign.schedule import Progress, Question, decisions_of, next_round
-from allocpool.decisions import B_CHEAPER, EFFECT, EQUIVALENT, FEWEST, OPEN
+from allocpool.decisions import EFFECT, EQUIVALENT, FEWEST, OPEN
 
 
 class Machine:
@@ -92,16 +92,6 @@ def test_more_is_decided_than_by_as_many_trials_everywhere() -> None:
     assert machine.decided(pairs(20)) > fixed.decided(pairs(20))
 
 
-def test_it_goes_on_where_it_stopped_when_there_is_more_time() -> None:
-    machine = Machine(cells([1.12] * 3, 0.15))
-    machine.run(pairs(3), 40)
-    before = dict(machine.costs)
-    first = machine.decided(pairs(3))
-    machine.run(pairs(3), 2_000)
-    assert machine.decided(pairs(3)) == 3 > first
-    assert all(machine.costs[cell][: len(costs)] == costs for cell, costs in before.items())
-
-
 def test_the_time_is_kept() -> None:
     machine = Machine(cells([1.1] * 5, 0.3))
     assert machine.run(pairs(5), 77) <= 77
@@ -115,16 +105,6 @@ def test_other_questions_wait_for_primary_ones() -> None:
     first_other = next(k for k, wanted in enumerate(machine.rounds) if "a2" in wanted)
     assert not any("a0" in wanted for wanted in machine.rounds[first_other:])
     assert machine.decided(questions) == 3
-
-
-def test_what_the_time_left_can_not_decide_waits_for_what_it_can() -> None:
-    """A primary question whose trials scatter widely, and another that a few trials decide."""
-    questions = [*pairs(1), Question("a1", "b1", primary=False)]
-    machine = Machine({**cells([1.0], 0.3), "a1": (120.0, 0.15), "b1": (100.0, 0.15)})
-    machine.run(questions, 300)
-    primary, other = decisions_of(questions, machine.progress)
-    assert (primary.verdict, other.verdict) == (OPEN, B_CHEAPER)
-    assert len(machine.costs["a0"]) > 100, "what is left goes to the first one all the same"
 
 
 def test_a_cell_without_figures_is_given_up() -> None:
@@ -149,17 +129,3 @@ def test_what_does_not_matter_is_aimed_at_and_gets_no_more_once_it_is_shown() ->
         trials[effect] = machine.run(questions, 2_000)
         assert {told.verdict for told in decisions_of(questions, machine.progress)} == {EQUIVALENT}
     assert trials[1.25] < trials[EFFECT] / 2
-
-
-def test_the_nearest_to_equivalence_per_second_comes_first() -> None:
-    """Two pairs alike, of which one is noisier, and the same with trials of which one side's take longer."""
-    machine = Machine(cells([1.0, 1.0], spread=0.0))
-    scatter = np.exp(np.array([0.2, -0.2, 0.1, -0.1, 0.0]))
-    machine.costs |= {name: list(100 * scatter) for name in ("a0", "b0")}
-    machine.costs |= {name: list(100 * scatter**2) for name in ("a1", "b1")}
-    questions = [replace(question, effect=1.25) for question in pairs(2)]
-    wanted = next_round(questions, machine.progress, lambda _cell: 1.0, 2.0)
-    assert wanted and set(wanted) == {"a0", "b0"}
-    machine.costs |= {name: list(100 * scatter) for name in ("a1", "b1")}
-    dear = next_round(questions, machine.progress, lambda cell: 2.0 if cell.endswith("0") else 1.0, 2.0)
-    assert dear and set(dear) == {"a1", "b1"}

@@ -171,15 +171,6 @@ def test_the_order_is_random_and_the_seed_fixes_it(runner: Runner, data: Path, m
     assert first != second, "each round has an order of its own"
 
 
-def test_what_was_disturbed_runs_again_within_the_time(runner: Runner) -> None:
-    runner.disturbs = lambda task: task.attempt == 1 and task.spec.block == 0
-    done = run(None, disturbed_beyond=0.1, repeated_share=0.1)
-    assert done.status().repeated == 5, "a tenth of 44"
-    runner.order.clear()
-    run(44 * COST_S / 60, disturbed_beyond=0.1, repeated_share=0.5)
-    assert not runner.order, "the second attempts count"
-
-
 def test_several_campaigns_share_the_time_and_trials_that_both_ask_for(runner: Runner) -> None:
     runner.ratio, runner.spread = 1.05, 0.3
     both = [opened(cases=["A"]), opened(order_seed=3)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from allocpool.campaign.steady import FEWEST_ITERATIONS, change_points, steady_state, steady_states
+from allocpool.campaign.steady import FEWEST_ITERATIONS, change_points, steady_state
 
 
 def series(*levels: tuple[float, int], noise: float = 0.02, seed: int = 1) -> list[float]:
@@ -48,16 +48,3 @@ def test_change_points_are_where_the_level_or_the_spread_changes() -> None:
 def test_noise_alone_is_seldom_called_a_change() -> None:
     called = [steady_state(series((100, 60), noise=0.1, seed=seed)) for seed in range(200)]
     assert called.count("steady") >= 190
-
-
-def test_many_series_are_called_what_each_is_called_by_itself() -> None:
-    """Short ones, long ones and some with outliers: of what is looked at together none tells on another."""
-    several = [
-        series((level, count), (100, 40), seed=seed)
-        for seed in range(6)
-        for level in (100, 130)
-        for count in (5, 40, 120)
-    ]
-    several[3][7] = several[8][2] = 900.0
-    assert steady_states(several) == [steady_state(one) for one in several]
-    assert len(set(steady_states(several))) > 1 and steady_states([]) == []

@@ -75,23 +75,6 @@ def test_a_log_that_changed_is_parsed_again(record: TrialRecord, parsed: list[Pa
     assert len(parsed) == 3
 
 
-def test_what_another_reader_understood_is_parsed_again(
-    record: TrialRecord, parsed: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stops.stops_of(record)
-    monkeypatch.setattr(stops, "_reader_hash", lambda: "another")
-    stops.stops_of(record)
-    assert len(parsed) == 2
-
-
-def test_a_folder_that_takes_no_file_only_costs_time(record: TrialRecord, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr(stops, "write_atomically", refuse)
-    assert stops.stops_of(record) == stops.stops_of(record) is not None
-
-
 def test_no_log_and_an_empty_one_have_no_stops(record: TrialRecord) -> None:
     (Path(record.directory) / GC_LOG).write_text("", encoding="utf-8")
     assert stops.stops_of(record) is None

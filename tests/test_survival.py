@@ -11,7 +11,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,13 +21,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from allocpool.campaign import campaign, hosts, store, tidy
+from allocpool.campaign import campaign, store, tidy
 from allocpool.cli import main
-from allocpool.decisions import EQUIVALENT, FEWEST
-from allocpool.errors import UserError
-from allocpool.fleet import fleet, worker
 from allocpool.machine import memory
-from allocpool.machine.host import NAME, read_host
+from allocpool.machine.host import read_host
 from allocpool.trial import runner
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import MEASUREMENT, RESULT, TrialRecord
@@ -432,22 +429,6 @@ def test_records_that_can_not_be_read_are_named_and_their_trials_run_again(
     assert {TrialRecord.model_validate_json(path.read_bytes()).status for path in paths.values()} == {"ok"}
 
 
-def test_other_huge_pages_end_a_campaign_in_a_line_before_anything_is_measured(
-    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = read_host()
-    for setting in ("madvise", "always"):
-        host = now.model_copy(update={"transparent_huge_pages": setting})
-        monkeypatch.setattr(campaign, "read_host", lambda host=host: host)
-        if setting == "madvise":
-            assert opened(2).run().complete
-        else:
-            before = records(data)
-            with pytest.raises(UserError, match="madvise"):
-                opened(3).run()
-            assert records(data) == before
-
-
 def test_what_has_not_ended_well_runs_again_only_when_it_is_asked_for(data: Path, made_up: None) -> None:
     opened(3).run()
     before = records(data)
@@ -462,22 +443,6 @@ def test_what_has_not_ended_well_runs_again_only_when_it_is_asked_for(data: Path
     assert sorted(opened(3).tables()["trials"]["status"]) == ["disturbed", "ok", "ok", "ok"]
     assert "0 of them not ok" in allocpool(*run_words(3), "--retry", "failed").output
     assert records(data) == both, "a second attempt is the last"
-
-
-def test_what_another_runner_has_measured_while_the_lock_was_waited_for_is_not_measured_again(
-    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    late = opened(5)
-    hold = late.alone
-
-    def after_another() -> AbstractContextManager[None]:
-        opened(5).run()
-        return hold()
-
-    monkeypatch.setattr(late, "alone", after_another)
-    seen: list[dict[str, int]] = []
-    monkeypatch.setattr(late, "measure", lambda *_words: seen.append(records(data)))
-    assert late.run().finished == 5 and not seen
 
 
 def test_writers_of_the_same_tables_at_once_do_not_meet(data: Path, made_up: None) -> None:
@@ -512,33 +477,3 @@ def test_a_file_where_a_folder_is_meant_is_one_line_with_the_remedy(data: Path, 
         return
     assert told.exit_code == 2 and told.output.count("\n") == 1 and str(path) in told.output, told.output
     assert "set ALLOCPOOL_DATA to a folder that takes files" in told.output and path.is_file()
-
-
-class _Near(fleet.RemoteHost):
-    """A host of the fleet that is this process under another name."""
-
-    def ask(self, function: Callable[..., Any], *arguments: object) -> Any:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(NAME, self.name)
-            worker._here.cache_clear()
-            return function(*arguments)
-
-
-def test_what_is_next_is_asked_per_host_until_each_has_decided(
-    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("allocpool.campaign.sequential.tqdm", _NoBar)
-    settings = {**CELL, "strategies": ["alloc", "pool"], "blocks": 1, "schedule": "sequential"}
-    asked = campaign.open_study("batch", "smoke", settings)
-    for name in ("near", "far"):
-        host = read_host().model_copy(update={"name": name})
-        nowhere: Any = None
-        one = fleet.HostCampaign(asked.study, asked.profile, _Near(nowhere, host, 2, name))
-        campaign.measure_together([one])
-        assert one.status().finished == 2 * FEWEST, "planned is one block; the first round takes more"
-        one.tables()
-    assert len(records(data)) == 4 * FEWEST
-    questions = hosts.questions_of_hosts(asked.profile.profile)
-    assert set(questions["host"].str.partition(" ")[0]) == {"near", "far"}
-    assert set(questions["verdict"]) == {EQUIVALENT}, "both sides are the same made-up trial"
-    assert list(hosts.combined(questions)["hosts"]) == [2]

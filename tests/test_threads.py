@@ -308,24 +308,6 @@ def test_a_search_finds_an_interval_that_loses_nothing(data: Path) -> None:
     assert list(story.searched(searches)["remark"]) == ["source slept: no finding"]
 
 
-def test_searches_are_planned_where_there_are_processors() -> None:
-    planned = STUDY.plan(profile(search=True, threads=[1, 2]), Machine(cores=3))
-    assert all(isinstance(item.spec, ThreadsSearchSpec) for item in planned)
-    assert {item.unavailable for item in planned} == {
-        None, "real time with 2 threads takes 4 processors, this machine has 3",
-    }  # fmt: skip
-    for settings, line in (
-        ({"low_ns": 9_500}, "closer than resolution"),
-        ({"probe_seconds": 2}, "longer than seconds"),
-        ({"seconds": None, "packets": 1000}, "real time lasts seconds=S"),
-        ({"topology": "virtual"}, "choose topology sharded or pipeline"),
-        ({"confirmations": 0}, "confirmations"),
-    ):
-        words = {**EXAMPLE, "seconds": 1, "packets": None, **settings}
-        with pytest.raises(UserError, match=line):
-            single.parse_spec(["mode=threads_search", *(f"{name}={v}" for name, v in words.items() if v is not None)])
-
-
 @pytest.mark.parametrize(("apart", "kind"), [(0, "true_sharing"), (8, "false_sharing"), (64, None), (128, None)])
 def test_the_simulated_cache_knows_what_two_counters_share(apart: int, kind: str | None) -> None:
     """Of one counter every miss but the first ones brings a value; of two in a line none does; apart there is none."""
