@@ -256,8 +256,6 @@ SEARCH = (
     ("text", "names"),
     [
         (f"{REALTIME} interval_ns=0 seconds=1", "interval_ns: above 0"),
-        (f"{REALTIME} interval_ns=-5 seconds=1", "interval_ns: above 0"),
-        (f"{REALTIME} interval_ns=1000 seconds=1 input_queue_ms=0", "input_queue_ms: above 0"),
         (f"{REALTIME} interval_ns=1000 seconds=1 input_queue_ms=0.0001", "a queue of 0 ticks: it must hold 1 to"),
         (f"{REALTIME} interval_ns=1 seconds=1 input_queue_ms=10000", "it must hold 1 to 268435391"),
         (
@@ -277,16 +275,10 @@ SEARCH = (
         (f"{REALTIME} interval_ns=1000 seconds=2 cap_seconds=1", "cap_seconds 1 is below seconds 2"),
         (REALTIME, "interval_ns is missing"),
         (f"{REALTIME} interval_ns=9e8 input_queue_ms=500 seconds=0.5", "shorter than one interval"),
-        (f"{SEARCH.replace('low_ns=20', 'low_ns=2000')}", "low_ns 2000 is not below high_ns 2000"),
-        (f"{SEARCH.replace('low_ns=20', 'low_ns=5000')}", "low_ns 5000 is not below high_ns 2000"),
         (f"{SEARCH.replace('low_ns=20', 'low_ns=1950')}", "closer than resolution 0.05"),
         (f"{SEARCH} larger_heap_mb=100", "larger_heap_mb 100 belongs to Java and must be above its heap_mb"),
         (f"{SEARCH} cap_seconds=0.1", "cap_seconds 0.1 is below full_seconds 0.2"),
         (f"{SEARCH.replace('probe_seconds=0.1', 'probe_seconds=3')}", "full_seconds 0.2 is below probe_seconds 3"),
-        ("mode=ring interval_ns=-1 seconds=1", "interval_ns: 0 or more"),
-        ("mode=ring interval_ns=10 seconds=1 collector=cms", "cms runs on 11"),
-        ("mode=ring language=cpp collector=g1 interval_ns=10 seconds=1", "belong to Java"),
-        ("mode=ring interval_ns=10 seconds=1 input_queue_ms=0", "input_queue_ms: above 0"),
     ],
 )
 def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:

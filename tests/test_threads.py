@@ -128,7 +128,6 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"topology": "star"}, "virtual"),
         ({"strategy": "hoard"}, "copy_on_keep"),
         ({"layout": "slab"}, "heap"),
         ({"threads": 0}, "threads: 1 or more"),
@@ -147,7 +146,6 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
         ({"interval_ns": 1000}, "real time lasts seconds=S"),
         ({**PACED, "interval_ns": 0}, "above 0"),
         ({"input_queue_ms": 5}, "give interval_ns, too"),
-        ({"source_yields": True}, "give interval_ns, too"),
         ({**PACED, "topology": "virtual"}, "choose topology sharded or pipeline"),
         ({**PACED, "input_queue_ms": 2000}, "longer than its trial of 1 s"),
         ({**PACED, "interval_ns": 1e8, "input_queue_ms": 1}, "a queue of 0 ticks"),
@@ -155,17 +153,8 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
         ({**PACED, "interval_ns": 2e9}, "1000000000 or less"),
         ({**PACED, "interval_ns": 1e9, "seconds": 0.5}, "shorter than one interval"),
         ({"padded": False}, "padded=false is of strategy mpmc or owner, not alloc"),
-        ({"padded": "perhaps"}, "padded"),
         ({**PACED, "counted": True}, "counted=true is of batch"),
-        ({"packets": 0}, "above 0"),
-        ({"queue_size": 0}, "above 0"),
-        ({"scale": 9}, "4 or less"),
-        ({"threads": 300}, "256 or less"),
         ({"collector": "genzgc", "runtime": 11}, "genzgc"),
-        ({"case": "D"}, "case"),
-        ({"language": "rust"}, "java"),
-        ({"seed": -1}, "seed"),
-        ({"affinity": 1}, "affinity"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_in_one_line(settings: dict[str, Any], line: str) -> None:
