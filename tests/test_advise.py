@@ -405,16 +405,6 @@ def test_parameters_are_understood_in_the_units_of_their_names() -> None:
     assert Workload.model_validate_json(workload.model_dump_json()) == workload
 
 
-def test_a_trial_states_what_the_reader_said() -> None:
-    workload = understood(GIVEN | {"kept": "1%", "live": "100m"})
-    spec = workload.spec_of(Cell("g1", "fitted", 2e6, "in_flight", 5_000), 3)
-    assert (spec.strategy, spec.classes, spec.rate_per_s, spec.block) == ("pool", "fitted", 2e6, 3)
-    assert (spec.in_flight, spec.kept_count, spec.live_mb, spec.heap_mb) == (5_000, 100_000, 100.0, 4096)
-    free = workload.spec_of(Cell("g1", "alloc"), 0)
-    assert free.rate_per_s is None
-    assert free == understood(GIVEN | {"kept": "1%", "live": "100m", "delay": "10ms"}).spec_of(Cell("g1", "alloc"), 0)
-
-
 def test_an_advice_in_a_file_is_the_same_and_says_where_it_was_measured(tmp_path: Path) -> None:
     told, file = ask(Laboratory(lambda _: 1.4), minutes=6.0, kept="1%"), tmp_path / "advice.json"
     saved.save(told, file)
@@ -667,3 +657,8 @@ def test_a_broken_recording_is_a_line(
     with pytest.raises(UserError, match=says) as caught:
         read_recording(broken)
     assert "\n" not in str(caught.value)
+
+
+def test_a_check_of_what_is_on_record_measures_nothing(data: Path) -> None:
+    told = CliRunner().invoke(main, ["bench", "advice", "--on-record", "--workload", "ticks"])
+    assert told.exit_code == 0 and not (data / "raw").exists()

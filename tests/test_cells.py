@@ -54,14 +54,6 @@ def test_a_failed_cell_says_why(results: pd.DataFrame) -> None:
     assert pd.isna(cell["ns"])
 
 
-@pytest.mark.parametrize(
-    ("collector", "family"), [("parallel", "CMS"), ("cms", "CMS"), ("zgc", "ZGC"), ("genzgc", None), ("serial", None)]
-)
-def test_published_families(collector: str, family: str | None) -> None:
-    assert published.family("java", collector) == family
-    assert published.family("cpp", None) is None
-
-
 def test_every_published_figure_is_found_by_a_measured_row(results: pd.DataFrame) -> None:
     table = published.published_batch()
     assert len(table) == len(reference.load("allocate_or_pool_batch"))

@@ -9,13 +9,11 @@ import pandas as pd
 import pytest
 import synthetic
 
-from allocpool.campaign.study import Machine
 from allocpool.doctor import CollectorReport, Diagnosis, RuntimeReport
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
-from allocpool.packets.strategies import STRATEGIES
 from allocpool.studies.instrument import story as checks
-from allocpool.studies.instrument.study import InstrumentProfile, plan_instrument
+from allocpool.studies.instrument.study import InstrumentProfile
 
 PROVENANCE = {"profile": {"contract_case": "B"}}
 
@@ -65,19 +63,6 @@ def instrument(**settings: Any) -> InstrumentProfile:
         "contract_packets": 100_000, "configurations": ["java/heap/g1/25", "java/heap/epsilon/25", "cpp/flat"],
     }  # fmt: skip
     return InstrumentProfile(**{**given, **settings})
-
-
-def test_the_instruments_plan_has_one_contract_trial_per_strategy_and_timed_trials_in_every_block() -> None:
-    profile = instrument()
-    plan = [item.spec.model_dump() for item in plan_instrument(profile, Machine(cores=2))]
-    contract = [spec for spec in plan if spec["packets"]]
-    timed = [spec for spec in plan if spec["seconds"]]
-    assert len(contract) == 3 * (len(STRATEGIES) - 1)
-    assert {spec["packets"] for spec in contract} == {100_000}
-    assert {spec["case"] for spec in contract} == {"B"}
-    # Epsilon never collects, so it can't be timed.
-    assert len(timed) == 2 * 2 * 3
-    assert {spec["collector"] for spec in timed} == {"g1", None}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from allocpool.evidence.claims import (
     REPRODUCED,
     Claim,
     Evidence,
-    Missing,
     Verdict,
     published_says,
 )
@@ -35,7 +34,6 @@ from allocpool.packets.comparisons import (
     THEN,
     Batch,
 )
-from allocpool.packets.specs import Configuration
 from allocpool.studies.batch.claims import BATCH_CLAIMS, case_a_evidence, evaluate, implied_case_a_size
 from allocpool.studies.native.claims import NATIVE_CLAIMS
 from allocpool.studies.pauses.claims import PAUSES_CLAIMS
@@ -213,14 +211,6 @@ def test_then_and_now_are_judged_apart() -> None:
     assert (found["others-collapse-c", THEN].outcome, len(outcomes)) == (REPRODUCED, 2)
 
 
-def test_a_configuration_that_departs_from_the_published_one_takes_no_part() -> None:
-    departs = Configuration.parse("java/heap/g1/11/lazy_heap")
-    row = ("java", "heap", "g1", 11, None, departs.label)
-    trials = synthetic.trials(noise=0.0005, centre=true_to_article, configurations=(*ALL, row))
-    assert departs.label not in Batch(trials, THEN).configurations()
-    assert departs.label in Batch(trials, PUBLISHED).configurations()
-
-
 @pytest.mark.parametrize("blocks", [1, 4])
 def test_fewer_than_five_blocks_decide_nothing(blocks: int) -> None:
     found = verdicts(true_to_article, blocks=blocks, configurations=(*java(THEN, "epsilon"), *CPP))
@@ -262,15 +252,6 @@ def test_each_strategy_is_each_strategy(name: str) -> None:
     found = next(verdict for verdict in judged if verdict.set_up == NOW)
     assert found.outcome == OPEN
     assert {item.what.split()[-2] for item in found.missing} == {"mix"}
-
-
-def test_a_failed_cell_leaves_a_claim_open() -> None:
-    trials = synthetic.fail(
-        synthetic.trials(centre=true_to_article, configurations=ALL), "heap / G1 / 11", "alloc", "C"
-    )
-    found = {verdict.set_up: verdict for verdict in evaluate(trials, [BY_ID["others-collapse-c"]])}[THEN]
-    assert found.outcome == OPEN
-    assert found.missing == (Missing("heap / G1 / 11 alloc C", "out of memory: Java heap space"),)
 
 
 def test_the_published_cms_rows_are_told_apart_by_their_shape() -> None:

@@ -60,11 +60,6 @@ def drawn() -> Figure:
     return batch_plots.published_against_measured(results.assign(published_ns=50.0))
 
 
-def legend_of(figure: Figure) -> list[str]:
-    (legend,) = figure.legends
-    return [text.get_text() for text in legend.get_texts()]
-
-
 @pytest.mark.parametrize("row", COLLECTORS.values(), ids=list(COLLECTORS))
 def test_a_row_is_complete(row: Collector) -> None:
     assert COLLECTORS[row.name] is row

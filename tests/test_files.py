@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from allocpool.errors import UserError
-from allocpool.files import locked, read_regular, replacing, require_regular, write_atomically
+from allocpool.files import locked, read_regular, replacing, write_atomically
 from allocpool.studies.your_workload import saved
 from allocpool.trial.runner import alone
 
@@ -62,25 +62,11 @@ def test_what_is_no_regular_file_is_refused_and_stays(kind: str, act: str, tmp_p
         assert path.read_text(encoding="utf-8") == KEPT
 
 
-def test_a_device_is_no_regular_file() -> None:
-    with pytest.raises(UserError):
-        require_regular(Path(os.devnull), os.stat(os.devnull))
-
-
 def test_a_file_that_became_a_link_while_it_was_written_stays(tmp_path: Path) -> None:
     path = tmp_path / "named"
     with pytest.raises(UserError), replacing(path):
         _link(path)
     assert path.is_symlink() and path.read_text(encoding="utf-8") == KEPT
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o755])
-def test_a_replaced_file_keeps_its_mode(mode: int, tmp_path: Path) -> None:
-    path = tmp_path / "kept"
-    path.touch()
-    path.chmod(mode)
-    write_atomically(path, "new")
-    assert (path.read_text(encoding="utf-8"), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600)])

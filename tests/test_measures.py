@@ -13,9 +13,9 @@ from scipy.stats import binom
 
 from allocpool import gclog
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED, Verdict, judge
-from allocpool.packets.comparisons import NOW, SET_UPS, THEN
+from allocpool.packets.comparisons import NOW, THEN
 from allocpool.studies.pauses import claims, overhead, scaling
-from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
+from allocpool.studies.pauses.attribution import UNKNOWN, attribute
 from allocpool.studies.pauses.live_set import fit_live_set
 from allocpool.studies.pauses.tables import left_mb
 from allocpool.trial.stops import read_stops
@@ -50,29 +50,6 @@ def test_what_overlaps_counts_once_and_for_the_first_cause() -> None:
     assert shares["time to safepoint"] == 0
     assert shares["allocation stall"] == pytest.approx(0.20)
     assert shares[UNKNOWN] == pytest.approx(0.25)
-
-
-def test_shares_are_those_of_a_search_by_hand_and_sum_to_one() -> None:
-    rng = np.random.default_rng(4)
-    for _ in range(200):
-        starts = rng.integers(0, 1000, (len(CAUSES), 3))
-        lengths = rng.integers(0, 120, (len(CAUSES), 3))
-        events = {
-            cause: np.column_stack((starts[row], starts[row] + lengths[row])).astype(np.int64)
-            for row, cause in enumerate(CAUSES)
-        }
-        begin, first = sorted(int(one) for one in rng.integers(0, 900, 2))
-        last = first + int(rng.integers(1, 100))
-        if first == begin:
-            continue
-        owner = np.full(2000, len(CAUSES))
-        for row, cause in reversed(list(enumerate(CAUSES))):
-            for start, end in events[cause]:
-                owner[start:end] = row
-        counted = np.bincount(owner[begin:last], minlength=len(ALL_CAUSES)) / (last - begin)
-        shares = attribute(first, last, first - begin, events).shares
-        assert list(shares.values()) == pytest.approx(counted.tolist())
-        assert sum(shares.values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -266,32 +243,3 @@ def live_sets(ns: float, noise: float) -> pd.DataFrame:
         facts | {"live_objects": alive, "cost_ns": cost * factor}
         for alive, cost, factor in zip(objects, costs, np.exp(rng.normal(0, noise, 8)), strict=True)
     ])  # fmt: skip
-
-
-def of_cases(values: dict[tuple[str, str], float], measure: str, blocks: int = 5) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Trials of Parallel and G1 of 25 by strategy and case, and a table of collections in which they have a value."""
-    trials, _ = batch([
-        {"collector": collector, "strategy": strategy, "case": case, "block": block, "ns_per_packet": 50.0,
-         "gc_pause_total_ms": 1.0, "live_objects": 1_000_000, "configuration": SET_UPS[NOW].label("heap", collector)}
-        for collector in ("parallel", "g1") for strategy, case in values for block in range(blocks)
-    ])  # fmt: skip
-    keys = zip(trials["strategy"], trials["case"], trials["block"], strict=True)
-    table = collections(trials)
-    table[measure] = [values[strategy, case] * (1 + 0.001 * block) for strategy, case, block in keys]
-    return trials, table
-
-
-@pytest.mark.parametrize(
-    ("mean_ms", "shown"),
-    [
-        ({"A": 800.0, "B": 700.0, "C": 400.0}, {"as published"}),
-        ({"A": 80.0, "B": 700.0, "C": 400.0}, {"the other way round"}),
-        ({"A": 80.0}, {"not measured"}),
-    ],
-)
-def test_case_a_has_the_worst_pauses(mean_ms: dict[str, float], shown: set[str]) -> None:
-    trials, table = of_cases({("pool", case): value for case, value in mean_ms.items()}, "pause_mean_ms")
-    found = judged("pool-a-worst-pauses", trials=trials, table=table)
-    of_mean = found.evidence[found.evidence["larger"].str.endswith("mean pause")]
-    assert set(of_mean["shown"]) == shown
-    assert found.outcome == (REFUTED if "the other way round" in shown else OPEN), "the longest are equal"

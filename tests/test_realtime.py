@@ -374,43 +374,6 @@ def test_a_bracket_is_as_wide_as_the_edge_on_which_trials_differ(confirmations: 
         assert 300 <= passes <= 300 / 0.95**1.5
 
 
-class Slowed(Simulated):
-    """A processor that needs 300 ns, on a machine where it needs 450 in so many of ten full-length trials."""
-
-    def __init__(self, slowed_of_ten: int, patience: int = 0, restless: bool = False) -> None:
-        super().__init__(lambda interval_ns, _: max(0.0, 1 - interval_ns / (450 if self.was_slowed else 300)))
-        self._slowed_of_ten, self._patience, self.is_restless = slowed_of_ten, patience, restless
-        self._waits = False
-        self._turn = 0
-        self.failed_unslowed: list[float] = []
-
-    @property
-    def has_patience(self) -> bool:
-        return self._patience > 0 and not self.is_restless
-
-    def wait_from_now_on(self) -> None:
-        self._waits = True
-
-    def measure(self, intended_duration: float, intended_load: float) -> Any:
-        self._turn += 1
-        self.was_slowed = self._turn * 7 % 10 < self._slowed_of_ten
-        result = super().measure(intended_duration, intended_load)
-        if self.was_slowed and self._waits:
-            self._patience -= 1
-        if result.loss_count and not self.was_slowed:
-            self.failed_unslowed.append(1e9 / intended_load)
-        return result
-
-
-@pytest.mark.parametrize("slowed_of_ten", [2, 5, 8])
-def test_what_a_slowed_machine_loses_is_tried_again_before_an_interval_is_said_to_fail(slowed_of_ten: int) -> None:
-    machine = Slowed(slowed_of_ten, patience=1_000)
-    for fails, passes in searched(machine, confirmations=3):
-        assert fails is not None and passes is not None
-        assert 300 * 0.95**1.5 <= fails < 300 <= passes
-        assert sum(math.isclose(fails, failed) for failed in machine.failed_unslowed) >= 3
-
-
 def test_the_full_pace_of_a_machine_is_remembered_from_one_search_to_the_next(tmp_path: Path) -> None:
     launch = {"native": {"library": str(tmp_path / "library.so")}}
     first = FullPace(launch)
