@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from allocpool.evidence import reference
-from allocpool.evidence.trials import configuration, records
+from allocpool.evidence.trials import records, spelled_out
 from allocpool.packets import cells, published, tables
 from allocpool.packets import plots as packets_plots
 from allocpool.packets.specs import Configuration
@@ -44,7 +44,9 @@ def test_a_cell_carries_its_trials_its_spread_and_the_published_figure(
     cell = one(results, "C++ flat", "pool", "B")
     values = cells.by_block(trials, "C++ flat", "pool", "B")
     assert (cell["n"], cell["method"], cell["published_ns"]) == (2, "Student", 148.0)
+    assert cell["costs"] == tuple(values)
     assert cell["low"] < values.min() < cell["ns"] < values.max() < cell["high"]
+    assert cell["spread"] == pytest.approx(np.log(values).std())
 
 
 def test_a_failed_cell_says_why(results: pd.DataFrame) -> None:
@@ -97,12 +99,14 @@ def test_a_comparison_is_told_with_its_interval_and_its_trials(pool_ns: float, b
         return pool_ns if row["strategy"] == "pool" else 100.0
 
     told = tables.comparison_table(synthetic.trials(blocks=5, noise=0.01, centre=centre, cases=("B",)))
-    assert told["ratio"].tolist() == pytest.approx([100 / pool_ns] * len(told), rel=0.03)
-    assert ((told["low"] < told["ratio"]) & (told["ratio"] < told["high"]) & (told["n"] == 5)).all()
-    assert (told["direction"] == direction).all() and (told["equivalent"] == (direction == 0)).all()
+    figures = told["text"].str.removeprefix(begins).str.extract(r"^([0-9.]+) \(([0-9.]+) to ([0-9.]+)\), n = 5$")
+    ratio, low, high = (figures[column].astype(float) for column in figures)
+    assert ratio.tolist() == pytest.approx([1.0 if pool_ns == 100.0 else 2.0] * len(told), rel=0.03)
+    assert ((low < ratio) & (ratio < high)).all()
+    assert (told["more_trials"] == 0).all()
 
 
-def test_what_failed_is_no_comparison() -> None:
+def test_an_open_comparison_says_what_it_would_take() -> None:
     alike = synthetic.trials(blocks=5, noise=0.2, centre=lambda _row: 100.0, cases=("B",))
     told = tables.comparison_table(alike)
     left = told[told["more_trials"] > 0]

@@ -8,8 +8,8 @@ import synthetic
 from allocpool.campaign import single
 from allocpool.campaign.tidy import rows_of
 from allocpool.errors import UserError
-from allocpool.packets.columns import as_now
-from allocpool.packets.laps import lap_packets
+from allocpool.packets.columns import laps_row
+from allocpool.packets.laps import LAPS, lap_packets
 from allocpool.packets.specs import Configuration, no_such_pair
 
 
@@ -24,10 +24,10 @@ def test_the_row_of_a_trial_has_the_laps_of_its_pool() -> None:
     now = synthetic.trials(blocks=1, cases=("A",)).assign(packets=100_000)
     pool = now[now["strategy"] == "pool"]
     for reuse, too_short in (("lifo", False), ("fifo", True)):
-        told = as_now({"trials": pool.assign(pool_reuse=reuse)})["trials"]
-        row = told.iloc[0]
-        assert row["laps"] == 100_000 / lap_packets(row["pool_size"], row["queue_size"], row["stored_count"], reuse)
-        assert (told["too_short"] == too_short).all()
+        (row,) = rows_of(pool.assign(pool_reuse=reuse).head(1))
+        found = laps_row(row, row["packets"], LAPS)
+        laps = 100_000 / lap_packets(row["pool_size"], row["queue_size"], row["stored_count"], reuse)
+        assert found == {"laps": laps, "too_short": too_short}
 
 
 @pytest.mark.parametrize("configuration", ["cpp/flat/fifo", "java/heap/g1/25/fifo", "java/flat/g1/25/fifo"])
