@@ -324,6 +324,31 @@ def test_packets_of_another_set_up_are_not_the_same(apart: dict[str, object]) ->
     messages = trials_of(MESSAGES, "cpu_ns_per_message", 300.0)
     found = packets.alike(messages, trials_of(PACKETS | apart, "cpu_ns_per_packet", 300.0))
     assert found == []
+    assert packets.table(found).empty
+
+
+def test_that_there_is_no_map_is_one_line() -> None:
+    nothing = {"map": tidy.frame([], REALTIME_SCHEMAS["map"])}
+    told = story.on_the_map(ask(Laboratory(), None), nothing)
+    assert told.empty
+
+
+def test_pictures_say_the_same_in_words() -> None:
+    told = ask(Laboratory(), minutes=10.0, also="netty")
+    for name in ("overview", "robustness"):
+        assert getattr(plots, name)(told).axes
+    unbounded = replace(told.headroom["alloc"], rate_per_s=None, held_per_s=None, lost_per_s=None)
+    costs_only = replace(
+        told, headroom=dict.fromkeys(told.headroom, unbounded),
+        figures={
+            name: replace(each, delay_p50_ms=None, delay_p99_ms=None, delay_p999_ms=None)
+            for name, each in told.figures.items()
+        },
+    )  # fmt: skip
+    assert len(plots.overview(costs_only).axes) == 1, "what nothing is known of has no panel"
+    empty = ask(Laboratory(), None)
+    assert plots.overview(empty).axes
+    assert plots.robustness(empty).axes
 
 
 @pytest.mark.parametrize(

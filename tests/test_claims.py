@@ -282,6 +282,93 @@ def judged_case_a(gc: pd.DataFrame) -> Verdict:
     return claims.judge(claim, Batch(synthetic.trials(blocks=1), PUBLISHED))
 
 
+def gc_with_case_a(size: float) -> pd.DataFrame:
+    """The published object counts, had case A had that size."""
+    gc = reference.load("allocate_or_pool_gc")
+    in_a = gc["case"] == "A"
+    per_packet = gc["strategy"].map({"alloc": 11, "mix": 5, "pool": 5})
+    gc.loc[in_a, "live_objects_millions"] += (size - 1000) * per_packet[in_a] / 1e6
+    return gc
+
+
+@pytest.mark.parametrize(("size", "outcome"), [(10_000, REPRODUCED), (1_000, REFUTED)])
+def test_the_size_of_case_a_goes_either_way(size: float, outcome: str) -> None:
+    assert judged_case_a(gc_with_case_a(size)).outcome == outcome
+
+
+def test_counts_that_disagree_leave_the_size_of_case_a_open() -> None:
+    gc = gc_with_case_a(10_000)
+    gc.loc[0, "live_objects_millions"] = 0.045
+    assert judged_case_a(gc).outcome == OPEN
+
+
+def test_stored_tables_of_an_older_version_say_what_they_are() -> None:
+    now = synthetic.trials(blocks=1, cases=("A", "B"))
+    then = now.drop(columns=["lazy_heap", "explicit_gc", "pause_target", "pool_order", "pool_reuse"])
+    then.loc[then["case"] == "A", ["queue_size", "stored_count"]] = 1_000
+    told = in_todays_words({"trials": then})["trials"]
+    assert set(told["case"]) == {"A10k", "B"}
+    cms, g1 = (set(told.loc[told["collector"] == name, "configuration"]) for name in ("cms", "g1"))
+    assert cms == {"heap / CMS / 11 / lean view / pause target / fresh"}
+    assert g1 == {"heap / G1 / 25 / lean view / fresh", "native / G1 / 25 / lean view / fresh"}
+    assert told.loc[told["collector"] != "cms", "explicit_gc"].isna().all()
+    pd.testing.assert_frame_equal(in_todays_words({"trials": now})["trials"], now)
+
+
+def test_both_sizes_of_case_a_stand_side_by_side() -> None:
+    def centre(row: dict[str, object]) -> float:
+        return 150.0 if row["case"] == "A10k" else 100.0
+
+    trials = synthetic.trials(cases=("A", "A10k"), centre=centre, noise=0.001, configurations=(HEAP_CMS,))
+    rows = story.case_a_table(trials)
+    assert set(rows["strategy"]) == set(synthetic.STRATEGIES)
+    assert {row[:3] for row in rows["A10k over A"]} == {"1.5"}
+    assert rows.set_index("strategy").loc["pool", "published, ns"] == "346"
+
+
+def test_a_setting_is_set_beside_the_same_cell_as_set() -> None:
+    lazy = Configuration.parse("java/heap/parallel/11/lazy_heap")
+    rows = (HEAP_CMS, (*HEAP_CMS[:5], lazy.label))
+    trials = synthetic.trials(
+        blocks=5, cases=("B",), noise=0.001, configurations=rows,
+        centre=lambda row: 200.0 if row["configuration"] == lazy.label else 100.0,
+    )  # fmt: skip
+    trials["huge_pages_mb"] = 0.0
+    trials["lazy_heap"] = (trials["configuration"] == lazy.label).astype("boolean")
+    (row,) = story.settings_table(trials[trials["strategy"] == "pool"]).to_dict("records")
+    assert (row["configuration"], row["setting"]) == (HEAP_CMS[5], "lazy_heap")
+    assert row["cost with over without"].startswith("2.")
+
+
+def test_verdicts_are_told_with_their_set_up_what_was_published_and_what_is_missing(article: Verdicts) -> None:
+    found = list(article.values())
+    rows = claims.verdict_table(found)
+    assert len(rows) == len(found)
+    assert list(rows) == ["claim", "set-up", "verdict", "found", "published figures", "missing"][: rows.shape[1]]
+    evidence = tables.evidence_table(found)
+    assert set(evidence["claim"]) == {claim.text for claim in BATCH_CLAIMS}
+    assert 0 < evidence["found"].str.endswith(OTHER_WAY).sum() < len(evidence)
+    assert claims.tally(found).startswith(f"Of {len(found)} verdicts on {len(BATCH_CLAIMS)} claims, ")
+
+
+def test_a_tally_names_only_the_outcomes_that_there_are() -> None:
+    def told(claim: str, outcome: str) -> Verdict:
+        return Verdict(replace(BATCH_CLAIMS[0], id=claim), outcome, "", pd.DataFrame(), ())
+
+    verdicts = [told("one", REPRODUCED), told("two", REPRODUCED), told("three", OPEN)]
+    assert claims.tally(verdicts) == "Of 3 published claims, 2 reproduced, 1 open."
+    assert claims.tally(verdicts[2:]) == "Of 1 published claim, none is decided."
+
+
+def test_what_is_missing_is_told_in_short() -> None:
+    cells_missing = [Missing(f"cell {number}", "not run") for number in range(5)]
+    assert (
+        claims.told_missing([*cells_missing, Missing("CMS", "absent")])
+        == "cell 0; cell 1; 3 more: not run. CMS: absent"
+    )
+    assert claims.told_missing([]) == ""
+
+
 def test_findings_have_every_claim_of_every_study_before_anything_is_measured() -> None:
     measured = findings.Measured("nonesuch")
     judged = findings.judged(measured)

@@ -199,6 +199,20 @@ Total         10009       47352000
     assert footprint.heap_by_kind(told, "byte_buffer")["byte_buffer"] == 10_000_000
 
 
+def test_the_figures_and_sentences_of_the_page_are_made_of_any_campaign() -> None:
+    for trials in (published_trials(), frame([], TRIALS)):
+        parts = parts_of(trials, {"stack": 30_000.0, "char_buffer": 33_000.0})
+        plots.cost_of_a_connection(trials)
+        plots.memory_against_connections(trials)
+        plots.connection_parts(trials, parts)
+        plots.cpu_against_buffer(trials)
+        plots.neighbour(trials)
+        connections.chars_and_bytes(trials, parts)
+        connections.baselines_table(trials)
+        assert echo_report.verdict(trials)
+        assert len(echo_report.cpu_table(trials)) == trials["variant"].nunique()
+
+
 @pytest.mark.parametrize("profile", profiles.names())
 def test_every_profile_plans_each_configuration_once_a_block(profile: str) -> None:
     opened = campaign.open_study("buffered_io", profile)

@@ -151,3 +151,21 @@ def test_what_fits_the_caches_misses_none_and_what_exceeds_them_twice_misses_as_
 def texts(figure: Figure) -> list[str]:
     figure.savefig(io.BytesIO(), format="png", dpi=40)
     return [text.get_text() for text in figure.findobj(Text)]
+
+
+def test_events_are_told_with_what_counted_and_why_others_did_not() -> None:
+    grid = native_report.events_grid(COUNTED)
+    assert list(grid.columns) == ["configuration", "case", "counted", "instructions", "l1d misses"]
+    assert list(grid.iloc[0]) == ["C++ flat", "B", "simulated", "144", "1.73"]
+    nothing = COUNTED[COUNTED["event"].isna()]
+    assert native_report.events_grid(nothing).empty
+
+
+def test_the_figure_of_steps_names_units_and_gains(trials: pd.DataFrame) -> None:
+    table = native_report.ladder_table(trials)
+    drawn = texts(plots.ladder_gains(table))
+    assert {"C++, case B", "Java, case C", "one line"} <= set(drawn)
+    assert any(text.startswith("ns per packet (log scale)") for text in drawn)
+    stride = table[table["step"] == "stride"].iloc[0]
+    assert f"{stats.significant(stride['ns'])} \u00f7 3.0" in drawn
+    assert any(text.startswith("no ") for text in texts(plots.ladder_gains(table[:0])))

@@ -211,10 +211,10 @@ def your_own(measured: Measured) -> str:
 
 def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
     """Return on which machine and when, quiet or noisy; and whether the figures mean anything."""
-    parts = [f"{_machine(provenance)}. {quiet_or_noisy(measured.batch)}"]
+    parts = [f"Measured on {_machine(provenance)}. {quiet_or_noisy(measured.batch)}"]
     other = store.stored("realtime", measured.profile)[1]
     if other and other["host_id"] != provenance.get("host_id", other["host_id"]):
-        parts.append(f"With a deadline: {_machine(other)}.")
+        parts.append(f"With a deadline on {_machine(other)}.")
     if measured.profile == MEANINGLESS:
         parts.insert(0, f"**These figures mean nothing**: profile {MEANINGLESS} only tries whether everything runs.")
     return " ".join(parts)
@@ -224,7 +224,7 @@ def _machine(provenance: Mapping[str, Any]) -> str:
     host = provenance["host"]
     days = dict.fromkeys(str(provenance[key] or "no date yet")[:10] for key in ("first_trial_utc", "last_trial_utc"))
     return (
-        f"Measured on {host['cpu_model']}, {host['logical_cores']} hardware threads, "
+        f"{host['cpu_model']}, {host['logical_cores']} hardware threads, "
         f"{round(host['memory_mb'] / 1024)} GiB, {' to '.join(days)}"
     )
 

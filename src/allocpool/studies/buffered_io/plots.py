@@ -157,30 +157,3 @@ def neighbour(trials: pd.DataFrame) -> Figure:
     text = "What a neighbour of the server pays, against the server's memory."
     return finish(grid, text, 2, "", marks({name: (palette[name], markers[name]) for name in names}),
                   f"resident memory of the server with {number:,} connections, MiB (log scale)")  # fmt: skip
-
-
-_DELAYS = {
-    "latency_p50_us": ("median", (style.BLUE, "o")),
-    "latency_p99_us": ("99th percentile", (style.VERMILION, "D")),
-    "latency_max_us": ("largest", (style.INK, "X")),
-}
-
-
-def echo_latency(trials: pd.DataFrame) -> Figure:
-    """Time from when a message was due to its whole echo, all at one number of connections: median, 99th percentile,
-    largest.
-
-    Marks are medians of trials, bars from the smallest to the largest.
-    """
-    done = connections.representative(trials)
-    done = done[done["latency_p99_us"].notna()]
-    if done.empty:
-        return nothing("no trial has finished yet, or each left messages behind")
-    done = connections.fullest(done)
-    names = {column: name for column, (name, _) in _DELAYS.items()}
-    long = done.rename(columns=names).melt("variant", list(names.values()), "which", "us").dropna(subset=["us"])
-    hue = dict(_DELAYS.values())
-    grid = points(long, "us", connections.variants(done), hue, "due time to whole echo, us (log scale)", by="which",
-                  y="variant", col=None)  # fmt: skip
-    log_axes(grid, "x", long["us"], 1.3, most=5)
-    return finish(grid, "Delay of echoes: median, 99th percentile, largest.", 3, handles=marks(hue))

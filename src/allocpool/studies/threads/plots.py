@@ -15,7 +15,6 @@ from allocpool.evidence.style import (
     SKY,
     STATED,
     WIDTH,
-    by_panel,
     finish,
     log_axes,
     mark,
@@ -105,25 +104,6 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
         handles=[mark(name, _COLOURS[name], "o", "-") for name in names],
         y=_TITLES[value],
     )
-
-
-def ladder(trials: pd.DataFrame, topology: str) -> Figure:
-    """Every strategy at the most threads, the dearest first; marks are trials, bars their medians."""
-    done = _done(trials, topology)
-    if done.empty:
-        return nothing(f"topology {topology} is not part of this campaign")
-    most = done[done["threads"] == done.groupby("configuration")["threads"].transform("max")]
-    height = 1.0 + 0.27 * int(most.groupby("configuration")["strategy"].nunique().max())
-    grid = sns.FacetGrid(
-        most, sharex=False, sharey=False, **panels("configuration", most["configuration"].unique(), height)
-    )
-    for configuration, axis, mine in by_panel(grid, most):
-        order = list(mine.groupby("strategy")[CPU].median().sort_values(ascending=False).index)
-        shared = {"x": CPU, "y": "strategy", "order": order, "hue": "strategy", "palette": _COLOURS, "legend": False}
-        sns.barplot(mine, estimator="median", errorbar=None, alpha=0.35, ax=axis, **shared)
-        sns.stripplot(mine, size=4, jitter=False, ax=axis, **shared)
-        axis.set(title=f"{configuration}, {int(mine['threads'].iloc[0])} workers", ylabel="")
-    return finish(grid, f"{_TITLES[CPU]}, {topology}, at the most workers.", title="", x=_TITLES[CPU])
 
 
 def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:

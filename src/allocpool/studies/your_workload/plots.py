@@ -8,14 +8,12 @@ from typing import Any
 
 import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allocpool import stats
 from allocpool.decisions import Comparison, compare, effect_that_matters
 from allocpool.evidence import style
-from allocpool.evidence.style import by_panel, finish, log_axes, mark, marks, nothing, panels, size, stated
-from allocpool.evidence.trials import records
+from allocpool.evidence.style import by_panel, finish, log_axes, mark, marks, nothing, panels, stated
 from allocpool.packets.cells import present
 from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.your_workload.advice import Advice
@@ -34,6 +32,7 @@ _AXES = {
 }  # fmt: skip
 _COST, _ROOM, _DELAY = "CPU of the process, ns a message", "messages a second: held | lost", "delay at your rate, ms"
 _PERCENTILES = {"p50": "delay_p50_ms", "p99": "delay_p99_ms", "p99.9": "delay_p999_ms"}
+_MARKS = dict(zip(_PERCENTILES, "os^", strict=True))
 _RATIO = "CPU a message, allocation / pool"
 _LEAST, _MOST = 0.05, 20.0
 """What an axis of ratios shows at most."""
@@ -81,34 +80,13 @@ def overview(advice: Advice) -> Figure:
             known = mine[["value", "low", "high"]].to_numpy().ravel()
             log_axes(axis, "x", [rate, *known, *(one for both in ends.values() for one in both)], 1.6, most=5)
         if panel == _DELAY:
-            sns.scatterplot(delays, x="ms", y="strategy", hue="strategy", style="percentile", s=70, legend=False,
-                            palette={name: _LOOKS[name][0] for name in names}, ax=axis)  # fmt: skip
+            sns.scatterplot(delays, x="ms", y="strategy", hue="strategy", style="percentile", markers=_MARKS, s=70,
+                            legend=False, palette={name: _LOOKS[name][0] for name in names}, ax=axis)  # fmt: skip
             axis.axvline(advice.workload.delay_ms, **yours)
             log_axes(axis, "x", [advice.workload.delay_ms, *delays["ms"]], 1.6, most=5)
-            name_percentiles(axis, delays, names)
             axis.set(xlabel="", ylabel="")
-    return finish(grid, f"Your workload: {'; '.join(shown)}.")
-
-
-def name_percentiles(axis: Axes, delays: pd.DataFrame, names: list[str]) -> None:
-    """Above each mark which percentile it is; above marks too near to each other for that, from which to which."""
-    low, high = axis.get_xlim()
-    for name, mine in delays.groupby("strategy", sort=False):
-        near: list[list[Any]] = []
-        for row in records(mine.sort_values("ms", kind="stable")):
-            room = (high / low) ** (_LABEL * (1 if not near or len(near[-1]) == 1 else 1.7))
-            if near and row.ms < room * near[-1][-1].ms:
-                near[-1].append(row)
-            else:
-                near.append([row])
-        for first, last in ((rows[0], rows[-1]) for rows in near):
-            words = first.percentile if first is last else f"{first.percentile} to {last.percentile}"
-            axis.annotate(words, (math.sqrt(first.ms * last.ms), names.index(str(name))), xytext=(0, 7),
-                          textcoords="offset points", ha="center")  # fmt: skip
-
-
-_LABEL = 0.12
-"""Of the width of an axis, what the name of a percentile takes."""
+    handles = [mark(name, marker=look) for name, look in _MARKS.items()] if _DELAY in shown else []
+    return finish(grid, f"Your workload: {'; '.join(shown)}.", handles=handles)
 
 
 def _rooms(advice: Advice) -> dict[str, Headroom]:
@@ -155,22 +133,6 @@ def robustness(advice: Advice) -> Figure:
     return finish(
         grid, "CPU of allocation over the pool, one parameter changed at a time.", 3, _AXES, handles, y=_RATIO
     )
-
-
-def memory(advice: Advice) -> Figure:
-    """Resident memory when ready and at most, the whole heap included, and what the pool holds and wastes."""
-    names = _strategies(advice)
-    parts = {"when ready": "idle_rss_mb", "at most": "peak_rss_mb", "in the pool": "pool_mb", "wasted": "wasted_mb"}
-    rows = [(name, part, getattr(advice.figures[name], column)) for name in names for part, column in parts.items()]
-    table = pd.DataFrame(rows, columns=["strategy", "part", "MiB"]).dropna().astype({"MiB": float})
-    if table.empty:
-        return nothing(_NOTHING)
-    grid = sns.catplot(
-        table, kind="bar", x="MiB", y="strategy", hue="part", order=names, hue_order=list(parts), errorbar=None,
-        palette=[style.SILVER, style.INK, style.BLUE, style.ORANGE], **size(1, 1.6 + 0.5 * len(names)),
-    )  # fmt: skip
-    grid.set_ylabels("")
-    return finish(grid, "Memory by strategy, medians of trials.", 4)
 
 
 def _ratios(trials: pd.DataFrame) -> list[tuple[str, str, Comparison]]:
