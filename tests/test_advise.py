@@ -108,6 +108,16 @@ def test_the_answer_is_the_truth(laboratory: Laboratory, answer: str, by_losses:
     assert story.report(told).startswith(story.answer(told).replace("**", ""))
 
 
+def test_the_page_opens_with_the_answer_and_before_there_is_one_with_what_the_study_says() -> None:
+    told = ask(Laboratory(lambda _: 0.7), minutes=4.0)
+    nothing = tidy.frame([], study_named("your_workload").schemas["trials"])
+    assert story.opening(told, nothing).startswith(story.answer(told))
+    assert not story.strategies(told).empty and not story.collectors(told).empty
+    before = replace(told, trials=0)
+    assert story.opening(before, nothing).endswith(story.take_home_of(nothing))
+    assert story.strategies(before).empty and story.collectors(before).empty
+
+
 def test_neither_is_told_and_no_time_would_settle_it() -> None:
     told = ask(Laboratory(edge=loses_from(2e5, 2e5)), minutes=3.0)
     assert told.neither

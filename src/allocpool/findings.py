@@ -351,15 +351,11 @@ def _published_matches() -> Evidence:
 
 
 def _told(evidence: Evidence) -> str:
-    total = len(evidence.rows)
-    if not total:
+    if evidence.rows.empty:
         return "Nothing that it speaks of was measured."
-    counted = [
-        f"{shown} in {count}"
-        for shown in (OTHER_WAY, EQUIVALENT, OPEN, NOT_MEASURED)
-        if (count := evidence.count(shown))
-    ]  # fmt: skip
-    return "; ".join([f"Shown in {evidence.count(AS_PUBLISHED)} of {total}", *counted]) + "."
+    others = {shown: evidence.count(shown) for shown in (OTHER_WAY, EQUIVALENT, OPEN, NOT_MEASURED)}
+    counted = "".join(f"; {shown} in {count}" for shown, count in others.items() if count)
+    return f"Shown in {evidence.count(AS_PUBLISHED)} of {len(evidence.rows)}{counted}."
 
 
 def _matching_told(evidence: Evidence) -> str:

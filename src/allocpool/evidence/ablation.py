@@ -165,11 +165,8 @@ def table(judged: Sequence[Ablation]) -> pd.DataFrame:
     """One row per change that has a figure: comparison, what is changed, the outcome, the ratio as it is and after it,
     how many times the former the latter is, the claim and the set-up that it was judged on."""
     rows = [
-        {
-            "comparison": item.asked.comparison, "changed": item.asked.changed, "outcome": item.outcome,
-            "as it is": _ratio(item.before), "after it": _ratio(item.after), "after over before": _ratio(item.effect),
-            "claim": item.asked.claim, "judged on": item.asked.set_up,
-        }
+        (item.asked.comparison, item.asked.changed, item.outcome, _ratio(item.before), _ratio(item.after),
+         _ratio(item.effect), item.asked.claim, item.asked.set_up)
         for item in judged
         if item.outcome != NOT_MEASURED
     ]  # fmt: skip

@@ -143,13 +143,9 @@ def verdicts_table(
 
 
 def _claim_row(
-    row: Mapping[Hashable, Any],
-    shown: Sequence[str],
-    verdict: Verdict,
-    whole: bool,
-    pages: Mapping[str, str],
+    row: Mapping[Hashable, Any], shown: Sequence[str], verdict: Verdict, whole: bool, pages: Mapping[str, str],
     addresses: set[str],
-) -> str:
+) -> str:  # fmt: skip
     stem = f"claim-{row['id']}"
     address = next(each for each in (stem, *(f"{stem}-{n}" for n in range(2, 99))) if each not in addresses)
     addresses.add(address)
@@ -246,6 +242,15 @@ def intervals(trials: pd.DataFrame, by: Sequence[str], columns: Mapping[str, str
     groups = trials.groupby(list(by), sort=False, observed=True, dropna=False)
     texts = {name: groups[column].agg(interval_text) for column, name in columns.items()}
     return pd.DataFrame({"n": groups.size(), **texts}).reset_index()
+
+
+def means(trials: pd.DataFrame, by: Sequence[str], value: str) -> pd.DataFrame:
+    """Return a row per group of trials: the columns ``by``, ``ns`` (geometric mean of a column), ``low``, ``high`` and
+    ``n``."""
+    groups = trials.astype({value: float}).groupby(list(by), observed=True, sort=False)[value]
+    costs = [(key, stats.geometric_interval(cell)) for key, cell in groups]
+    told = [(*key, cost.estimate, cost.low, cost.high, cost.trials) for key, cost in costs]
+    return pd.DataFrame(told, columns=[*by, "ns", "low", "high", "n"])
 
 
 TableOrWords = GT | Nothing

@@ -143,19 +143,18 @@ def cells(
 ) -> pd.DataFrame:
     """One row per configuration, strategy and case of a batch campaign, as `cells_of` makes them.
 
-    Columns: ``ns`` (geometric mean over trials, ns per packet), ``low``, ``high``, ``method`` (see `stats.Interval`, or
-    ``spread unknown``, with both ends at the figure, where few trials give an interval that says nothing),
-    ``published_ns``.
+    Columns: ``ns`` (geometric mean over trials, ns per packet), ``low`` and ``high`` (both at the figure
+    where few trials give an interval that says nothing), ``published_ns``.
     """
 
     def figures(_group: pd.DataFrame, done: pd.DataFrame) -> _Row:
         interval = stats.geometric_interval(done["ns_per_packet"].astype(float))
         if interval.high > stats.TOO_WIDE * interval.low:
-            interval = replace(interval, low=interval.estimate, high=interval.estimate, method=stats.SPREAD_UNKNOWN)
-        return {"ns": interval.estimate, "low": interval.low, "high": interval.high, "method": interval.method}
+            interval = replace(interval, low=interval.estimate, high=interval.estimate)
+        return {"ns": interval.estimate, "low": interval.low, "high": interval.high}
 
     needed = [*CONFIGURATION, *CONFIGURATION_FACTS, "block", "status", "reason", "ns_per_packet"]
-    frame = cells_of(trials[needed], [*_COSTS, "method"], with_cost, figures, plan, pairs)
+    frame = cells_of(trials[needed], _COSTS, with_cost, figures, plan, pairs)
     return with_published(frame.astype(dict.fromkeys(_COSTS, float)))
 
 

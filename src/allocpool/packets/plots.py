@@ -78,23 +78,12 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     return finish(grid, words, 4, panel_names(order), handles, "seconds", "cost over the mean")
 
 
-def pair_ratios(trials: pd.DataFrame) -> pd.DataFrame:
-    """The dearer over the cheaper of each two trials of one cell: its names, and ``ratio``."""
-    done = cell_data.with_cost(trials)
-    return pd.DataFrame(
-        [
-            (*key, max(two) / min(two))
-            for key, group in done.groupby(list(CONFIGURATION), observed=True)
-            for two in combinations(group["ns_per_packet"].astype(float), 2)
-        ],
-        columns=[*CONFIGURATION, "ratio"],
-    )
-
-
 def stability(trials: pd.DataFrame) -> Figure:
     """How far two trials of one and the same configuration lie apart: share of pairs within a ratio, by strategy, and
     the effect that matters, beyond which a pair differs by more than what is asked."""
-    pairs, effect = pair_ratios(trials), effect_that_matters()
+    cells, effect = cell_data.with_cost(trials).groupby(list(CONFIGURATION), observed=True), effect_that_matters()
+    both = [(key, two) for key, cell in cells["ns_per_packet"] for two in combinations(cell.astype(float), 2)]
+    pairs = pd.DataFrame([(*key, max(two) / min(two)) for key, two in both], columns=[*CONFIGURATION, "ratio"])
     if pairs.empty:
         return nothing("no two trials of one configuration have finished yet")
     hue = strategy_looks(pairs)

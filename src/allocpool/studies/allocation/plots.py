@@ -6,9 +6,9 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from allocpool import stats
 from allocpool.evidence import style
 from allocpool.evidence.style import by_panel, finish, label_lines, log_axes, looks, nothing, panels, size, stated
+from allocpool.evidence.tables import means
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
 from allocpool.packets.style import COLOURS, points
@@ -47,14 +47,6 @@ def _briefly(name: str, panel: str) -> str:
     return name.replace("generational", "gen.").strip()
 
 
-def _means(rows: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
-    """Geometric mean ``ns`` of a column in every cell, ``low`` and ``high``, ``n`` trials."""
-    cells = rows.astype({value: float}).groupby(by, observed=True)[value]
-    costs = [(key, stats.geometric_interval(cell)) for key, cell in cells]
-    told = [(*key, cost.estimate, cost.low, cost.high, cost.trials) for key, cost in costs]
-    return pd.DataFrame(told, columns=[*by, "ns", "low", "high", "n"])
-
-
 def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     """A column in ns against bytes, both logarithmic, one line per technique and what serves it, which its end names;
     untouched buffers.
@@ -65,7 +57,7 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     if done.empty:
         return nothing("no trial has finished yet")
     done = _of_several_sizes(done)
-    cells = _means(done.assign(panel=_panels(done), name=_names(done)), [*_FACTS, "bytes"], column)
+    cells = means(done.assign(panel=_panels(done), name=_names(done)), [*_FACTS, "bytes"], column)
     published = published_as_trials()
     published = published.assign(panel=_panels(published), ns=published.get(column)).dropna(subset=["ns"])
     shown = present((_CPP, _ARRAYS, _OTHER), cells["panel"])
@@ -101,7 +93,7 @@ def access_cost(trials: pd.DataFrame) -> Figure:
         return nothing("no pass has been measured yet")
     done = done.assign(name=done["memory"].astype(str) + " / " + done["served_by"].astype(str))
     order, operations = sorted(done["name"].unique()), present(OPERATIONS, done["operation"])
-    cells = _means(done, ["operation", "name"], "ns_per_byte").assign(by="here")
+    cells = means(done, ["operation", "name"], "ns_per_byte").assign(by="here")
     grid = points(cells, "ns", order, {"here": (style.BLUE, "o")}, "ns per byte (log scale); crosses: as published",
                   by="by", y="name", col="operation", col_order=operations)  # fmt: skip
     theirs = published_as_trials().merge(done[["name", "memory"]].drop_duplicates(), on="memory")

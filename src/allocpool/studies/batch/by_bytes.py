@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 from pydantic import BaseModel, ConfigDict, Field
 
-from allocpool import stats
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Planned
 from allocpool.decisions import compare_together
 from allocpool.evidence import style
-from allocpool.evidence.trials import counted, finished, records
+from allocpool.evidence.tables import means
+from allocpool.evidence.trials import counted, finished
 from allocpool.packets.by_size import verdict_of
 from allocpool.packets.specs import TCP_ONE_IN
 from allocpool.packets.style import BY_MARKER, COLOURS, strategy_looks
@@ -80,14 +80,10 @@ def compared(trials: pd.DataFrame) -> pd.DataFrame:
     sides = [[rows.loc[rows["strategy"] == name, "ns_per_message"] for name in _SIDES] for rows in cells.values()]
     judged = compare_together([(alloc.astype(float), pool.astype(float)) for alloc, pool in sides])
     rows = [
-        {
-            "configuration": _name(group.iloc[0]),
-            "bytes": int(group["mean_bytes"].iloc[0]),
-            "alive": _alive(group.iloc[0]),
-            "ratio": found.decision.ratio, "low": found.decision.low, "high": found.decision.high,
-            "n": found.decision.n, "verdict": verdict_of(found.decision.n, found.direction, found.equivalent),
-        }
+        (_name(group.iloc[0]), int(group["mean_bytes"].iloc[0]), _alive(group.iloc[0]), of.ratio, of.low, of.high, of.n,
+         verdict_of(of.n, found.direction, found.equivalent))
         for group, found in zip(cells.values(), judged, strict=True)
+        for of in [found.decision]
     ]  # fmt: skip
     columns = ["configuration", "bytes", "alive", "ratio", "low", "high", "n", "verdict"]
     return pd.DataFrame(rows, columns=columns).sort_values(["configuration", "bytes"], ignore_index=True)
@@ -101,14 +97,10 @@ def curve(trials: pd.DataFrame) -> Figure:
         trials: table ``messages`` of the batch study.
     """
     done = finished(counted(trials))
-    rows = []
-    for (_, size, strategy), group in done.groupby(["configuration", "mean_bytes", "strategy"], sort=False):
-        found = stats.geometric_interval(group["ns_per_message"].astype(float))
-        names = {"panel": _name(group.iloc[0]), "bytes": size, "strategy": strategy}
-        rows.append({**names, "ns": found.estimate, "low": found.low, "high": found.high})
-    if not rows:
+    if done.empty:
         return style.nothing("bytes a message were not varied in this campaign")
-    cells = pd.DataFrame(rows)
+    done = done.assign(panel=[_name(row) for _, row in done.iterrows()], bytes=done["mean_bytes"])
+    cells = means(done, ["panel", "bytes", "strategy"], "ns_per_message")
     grid = sns.relplot(
         style.stated(cells, "ns"), x="bytes", y="ns", kind="line", hue="strategy", palette=COLOURS, **BY_MARKER,
         dashes=False, **style.BARS, legend=False, **style.panels("panel", list(dict.fromkeys(cells["panel"])), 2.4),
@@ -117,9 +109,10 @@ def curve(trials: pd.DataFrame) -> Figure:
     for axis in grid.axes.flat:
         axis.xaxis.set_major_formatter(EngFormatter(sep=""))
     style.log_axes(grid, "y", [*cells["low"], *cells["high"]])
-    text = "; ".join(f"{row.configuration}, {row.bytes:,} bytes: {row.verdict}" for row in records(compared(trials)))
     handles = [style.mark(label, *look, line="-") for label, look in strategy_looks(cells).items()]
-    return style.finish(grid, f"{text}.", 2, handles=handles, x="bytes a message", y="ns a message")
+    return style.finish(
+        grid, "ns a message by bytes a message.", 2, handles=handles, x="bytes a message", y="ns a message"
+    )
 
 
 def _alive(row: pd.Series) -> int:

@@ -177,28 +177,23 @@ def costs(trials: pd.DataFrame) -> pd.DataFrame:
     the whole memory of a server, the JVM's own with it, over 30,000 connections; high: over the fewest it may have had.
     """
     shown = common_buffers(usual(finished(trials)))
-    fitted = lines(shown)
-    rows = []
-    for name, variant in by_variant(shown).items():
-        if name in fitted:
-            low, high = (math.nan if end is None else end / 1024 for end in fitted[name].interval)
-            kib = fitted[name].bytes_per_connection / 1024
-            rows.append({"way": variant.way, "served_by": server_of(variant), "kib": kib, "low": low, "high": high,
-                         "n": fitted[name].blocks})  # fmt: skip
-    source = {
-        Variant("java", theirs.io, theirs.buffer or None).way: theirs.memory_mb for theirs in records(published())
-    }
-    source |= {
-        Variant("cpp", "threads").way: theirs.memory_mb
-        for theirs in records(published_baselines())
-        if theirs.server == "cpp"
-    }
-    for way in dict.fromkeys(row["way"] for row in rows):
-        if way in source:
-            least = source[way] * 1e6 / 1024 / PUBLISHED_CONNECTIONS
-            most = least * PUBLISHED_CONNECTIONS / PUBLISHED_LEAST
-            rows.append({"way": way, "served_by": PUBLISHED, "kib": least, "low": least, "high": most, "n": pd.NA})
-    return pd.DataFrame(rows, columns=["way", "served_by", "kib", "low", "high", "n"])
+    fitted, kib = lines(shown), 1 / 1024
+    ours = pd.DataFrame(
+        [
+            (variant.way, server_of(variant), kib * fitted[name].bytes_per_connection,
+             *(math.nan if end is None else kib * end for end in fitted[name].interval), fitted[name].blocks)
+            for name, variant in by_variant(shown).items()
+            if name in fitted
+        ],
+        columns=["way", "served_by", "kib", "low", "high", "n"],
+    )  # fmt: skip
+    baselines = published_baselines()
+    cpp = baselines[baselines["server"] == "cpp"].assign(way=Variant("cpp", "threads").way)
+    source = pd.concat([published(), cpp])
+    least = source["memory_mb"] * 1e6 * kib / PUBLISHED_CONNECTIONS
+    most = least * PUBLISHED_CONNECTIONS / PUBLISHED_LEAST
+    theirs = source[["way"]].assign(served_by=PUBLISHED, kib=least, low=least, high=most)
+    return pd.concat([ours, theirs[theirs["way"].isin(ours["way"])]], ignore_index=True)
 
 
 def slopes_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -270,10 +265,11 @@ def _adds_up(slope: float, missing: Line) -> str:
 
 
 def published() -> pd.DataFrame:
-    """The published table: io, buffer (0 for none) in the words of our variants, io_api, buffer_unit, memory_mb (of a
-    server with 22,500 to 30,000 connections), median_cpu_percent and mean_cpu_percent."""
+    """Return the published table: io, buffer (0 for none) and way as our variants have them, io_api, buffer_unit,
+    memory_mb (of a server with 22,500 to 30,000 connections), median_cpu_percent and mean_cpu_percent."""
     table = reference.load("buffered_io_memory")
-    return table.assign(io=table["io_api"].map(_IO_OF_API), buffer=table["buffer_size"])
+    table = table.assign(io=table["io_api"].map(_IO_OF_API), buffer=table["buffer_size"])
+    return table.assign(way=[Variant("java", row.io, row.buffer or None).way for row in records(table)])
 
 
 def published_baselines() -> pd.DataFrame:
@@ -300,7 +296,7 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
     own = [fitted.get(str(names.get(key))) for key in zip(table["io"], table["buffer"], strict=True)]
     return _predicted(
         pd.DataFrame({
-            "way": [Variant("java", row.io, row.buffer or None).way for row in records(table)],
+            "way": table["way"],
             "published MB": table["memory_mb"].map("{:,.0f}".format),
             "published CPU median, %": table["median_cpu_percent"],
             **{name: table[name] for name in ("ours, CPU us per message", "connections", "n")},

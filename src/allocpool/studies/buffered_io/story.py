@@ -12,7 +12,6 @@ from allocpool.evidence import tables
 from allocpool.evidence.trials import counted, finished
 from allocpool.stats import significant
 from allocpool.studies.buffered_io import connections, limits
-from allocpool.studies.buffered_io.connections import Line
 from allocpool.studies.buffered_io.specs import DEFAULT_BUFFER, EchoSpec, Variant
 from allocpool.studies.buffered_io.study import STUDY
 
@@ -26,14 +25,10 @@ def limits_table() -> pd.DataFrame:
         "cpp/threads": "C++, thread per connection",
         "cpp/epoll": "C++, epoll",
     }
-    rows = []
-    for key, name in kinds.items():
-        tightest = limits.limits(EchoSpec(connections=1, seconds=1, **Variant.parse(key).settings()))[0]
-        rows.append(
-            {"server": name, "connections at most": f"{tightest.connections:,}", "limited by": tightest.name,
-             "remedy": tightest.remedy}
-        )  # fmt: skip
-    return pd.DataFrame(rows)
+    specs = {name: EchoSpec(connections=1, seconds=1, **Variant.parse(key).settings()) for key, name in kinds.items()}
+    tightest = {name: limits.limits(spec)[0] for name, spec in specs.items()}
+    rows = [(name, one.connections, one.name, one.remedy) for name, one in tightest.items()]
+    return pd.DataFrame(rows, columns=["server", "connections at most", "limited by", "remedy"])
 
 
 def _newest(trials: pd.DataFrame, io: str, buffer: int) -> str:
@@ -50,28 +45,19 @@ _COUNTERPARTS = (
 )
 
 
-def _savings(trials: pd.DataFrame) -> list[tuple[str, str, Line, Line, decisions.Comparison]]:
-    """What is held for a connection, its counterpart, both lines and their ratio, for each counterpart that ran."""
-    fitted = connections.lines(trials)
-    ran = []
-    for io, held, other, taken in _COUNTERPARTS:
-        names = _newest(trials, io, DEFAULT_BUFFER if io == "buffered_reader" else 0), _newest(trials, other, 0)
-        if all(name in fitted for name in names):
-            ran.append((held, taken, fitted[names[0]], fitted[names[1]]))
-    effect = decisions.effect_that_matters()
-    pairs = [partial(decisions.compare_means, costs.slopes, less.slopes, effect) for _, _, costs, less in ran]
-    return [(*one, compared) for one, compared in zip(ran, decisions.together(pairs), strict=True)]
-
-
 def savings_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """What a connection costs with memory held for it, and with memory taken when needed, within the same technique."""
-    savings = _savings(trials)
-    names = [
-        {"held": held, "taken when needed": taken,
-         "saving, bytes": significant(costs.bytes_per_connection - less.bytes_per_connection)}
-        for held, taken, costs, less, _ in savings
-    ]  # fmt: skip
-    return tables.comparisons(names, [compared for *_, compared in savings], "held over taken")
+    """Return what a connection costs with memory held for it over memory taken when needed, within the same
+    technique."""
+    fitted = connections.lines(trials)
+    names, pairs = [], []
+    for io, held, other, taken in _COUNTERPARTS:
+        costs = fitted.get(_newest(trials, io, DEFAULT_BUFFER if io == "buffered_reader" else 0))
+        less = fitted.get(_newest(trials, other, 0))
+        if costs and less:
+            saved = significant(costs.bytes_per_connection - less.bytes_per_connection)
+            names.append({"held": held, "taken when needed": taken, "saving, bytes": saved})
+            pairs.append(partial(decisions.compare_means, costs.slopes, less.slopes, decisions.effect_that_matters()))
+    return tables.comparisons(names, decisions.together(pairs), "held over taken")
 
 
 def gaps_table(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:

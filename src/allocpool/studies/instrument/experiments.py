@@ -1,4 +1,4 @@
-"""What the instrument's own trials show of it: twins, causes held fixed, the same trial on several ways."""
+"""What the instrument's own trials show of it: A/A controls, causes held fixed, two sides of the same trial."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -12,22 +10,18 @@ from scipy import stats as scipy_stats
 
 from allocpool import decisions
 from allocpool.packets import cells as cell_data
+from allocpool.studies.instrument.story import WATCHED
 
-TRACES: Mapping[str, str] = MappingProxyType(
-    {
-        "compilations": "methods compiled while measuring",
-        "recompilations": "of these, compiled again",
-        "deoptimizations": "compiled code given up while measuring",
-        "huge_pages_granted": "huge pages given",
-        "huge_pages_refused": "huge pages refused",
-        "minor_faults": "page faults",
-        "involuntary_switches": "preemptions",
-        "steal_share": "taken by the hypervisor",
-        "other_cpu_share": "taken by other processes",
-        "compute_ns": "pace of computing",
-        "latency_ns": "pace of memory",
-    }
-)
+TRACES = {
+    **{
+        name: WATCHED[name][0]
+        for name in (
+            "compilations", "recompilations", "deoptimizations", "huge_pages_granted", "huge_pages_refused",
+            "minor_faults", "involuntary_switches", "steal_share", "other_cpu_share",
+        )
+    },
+    "compute_ns": "pace of computing", "latency_ns": "pace of memory",
+}  # fmt: skip
 """What a trial records that could go with its speed."""
 _LEAST_FREEDOM = 8
 _LEAST_OF_A_CELL = 3

@@ -41,19 +41,11 @@ def contract_table(trials: pd.DataFrame) -> pd.DataFrame:
     More than one row for the same case, seed and sizes means that somebody did other work.
     """
     outcome = [*_SAME_WORK, *_SAME_COUNTS, "checksum"]
-    rows = []
-    for key, group in trials.groupby(outcome, observed=True):
-        facts = dict(zip(outcome, key, strict=True))
-        strategies = ", ".join(sorted(group["strategy"].unique()))
-        rows.append(
-            {
-                **facts,
-                "trials": len(group),
-                "configurations": group["configuration"].nunique(),
-                "strategies": strategies,
-            }
-        )
-    return pd.DataFrame(rows, columns=["checksum", "trials", "configurations", "strategies", *_SAME_COUNTS])
+    found = trials.groupby(outcome, observed=True).agg(
+        trials=("configuration", "size"), configurations=("configuration", "nunique"),
+        strategies=("strategy", lambda names: ", ".join(sorted(set(names)))),
+    )  # fmt: skip
+    return found.reset_index()[["checksum", "trials", "configurations", "strategies", *_SAME_COUNTS]]
 
 
 def contract_faults(trials: pd.DataFrame) -> list[str]:

@@ -59,7 +59,7 @@ def with_configurations(
 def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the optimisation steps of each language and case, pooled.
 
-    Columns: language, case, step, ns, low, high, n, method; gain (cost of the step before over its own) and gain_text;
+    Columns: language, case, step, ns, low, high, n; gain (cost of the step before over its own) and gain_text;
     of_first_text (its cost over that of ``separate``); hides (what an average of the gain would hide). All gains and
     all ratios to the first step are decided together. A step without a finished trial has no row; the next one is
     compared with the last that has.
@@ -75,11 +75,11 @@ def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
             cost = stats.geometric_interval(own)
             rows.append({
                 "language": LANGUAGES[language], "case": case, "step": step.replace("_", " "), "ns": cost.estimate,
-                "low": cost.low, "high": cost.high, "n": cost.trials, "method": cost.method,
+                "low": cost.low, "high": cost.high, "n": cost.trials,
             })  # fmt: skip
             pairs += [(before[-1], own), (own, before[0])] if before else []
             before.append(own)
-    table = pd.DataFrame(rows, columns=["language", "case", "step", "ns", "low", "high", "n", "method"])
+    table = pd.DataFrame(rows, columns=["language", "case", "step", "ns", "low", "high", "n"])
     compared = decisions.compare_together(pairs)
     gains, wholes = compared[::2], compared[1::2]
     later = table.index[table.duplicated(["language", "case"])]

@@ -82,13 +82,9 @@ def of_claims(
 
 
 def _of_orderings(
-    verdict: Verdict,
-    expected: Sequence[Expected],
-    changes: Sequence[Change],
-    facts: Mapping[str, Any],
-    cells: _Cells,
-    young: _Cells,
-) -> Iterator[Asked]:
+    verdict: Verdict, expected: Sequence[Expected], changes: Sequence[Change], facts: Mapping[str, Any],
+    cells: _Cells, young: _Cells,
+) -> Iterator[Asked]:  # fmt: skip
     for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
         if shown != OTHER_WAY:
             continue
@@ -111,11 +107,7 @@ def _sides(measure: str, pair: tuple[Cell, Cell], cells: _Cells) -> tuple[pd.Ser
 
 
 def _of_overload(
-    verdict: Verdict,
-    expected: Sequence[tuple[Cell, float]],
-    facts: Mapping[str, Any],
-    cells: _Cells,
-    young: _Cells,
+    verdict: Verdict, expected: Sequence[tuple[Cell, float]], facts: Mapping[str, Any], cells: _Cells, young: _Cells
 ) -> Iterator[Asked]:
     for (cell, published), shown in zip(expected, verdict.evidence["shown"], strict=True):
         if shown != OTHER_WAY:
@@ -133,16 +125,10 @@ def _of_overload(
 def only_young(collections: pd.DataFrame, pauses: pd.DataFrame) -> pd.DataFrame:
     """Both tables of the study as ``collections`` would be, had only its young collections paused."""
     young = pauses[pauses["kind"].str.startswith("Young")].groupby("trial_id", observed=True)["duration_ms"]
-    figures = (
-        collections[["trial_id"]]
-        .join(young.agg(["size", "sum", "mean", "max"]), on="trial_id")
-        .astype(dict.fromkeys(("size", "sum", "mean", "max"), "float64"))
-    )
+    figures = collections[["trial_id"]].join(young.agg(["size", "sum", "mean", "max"]), on="trial_id")
+    figures = figures.drop(columns="trial_id").astype("float64")
     counts = figures["size"].fillna(0.0).astype("int64")
     return collections.assign(
-        collections=counts,
-        pauses=counts,
-        pause_total_ms=figures["sum"].fillna(0.0),
-        pause_mean_ms=figures["mean"],
+        collections=counts, pauses=counts, pause_total_ms=figures["sum"].fillna(0.0), pause_mean_ms=figures["mean"],
         pause_max_ms=figures["max"].fillna(0.0),
-    )
+    )  # fmt: skip

@@ -33,7 +33,6 @@ SAME_PROGRAM = ("layout", "runtime", "strategy", "case", "scale")
 """Collectors are compared where the program is the same; another runtime compiles another program."""
 COLUMNS = [
     "configuration", "layout", "runtime", "collector", "strategy", "case", "scale", "clock", "lbo", "low", "high",
-    "method",
     "n", "total_ns", "base_ns", "base_configuration", "collectors", "above_base_ns", "total", "base",
 ]  # fmt: skip
 INTERVALS = (
@@ -128,11 +127,11 @@ def per_packet_costs(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
 def lower_bound_overhead(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
     """Lower-bound overhead of each configuration, strategy and case, by clock; 1 is no overhead shown.
 
-    Columns: the configuration, ``lbo`` with ``low``, ``high``, ``method`` and ``n`` over trials, ``total_ns``
-    (geometric mean), ``base_ns`` (the least remainder, cross-validated; by all trials it is that of
-    ``base_configuration``), ``collectors`` (how many took part: with one, the bound is its own), ``above_base_ns``:
-    collection cost per packet, at least, and ``total`` and ``base`` as `Least`. The interval holds the noise of the
-    base and of its choice. A configuration with fewer than `FEWEST` trials is no base where others have so many.
+    Columns: the configuration, ``lbo`` with ``low``, ``high`` and ``n`` over trials, ``total_ns``
+    (geometric mean), ``base_ns`` (the least remainder, cross-validated; by all trials it is that of ``base_configuration``),
+    ``collectors`` (how many took part: with one, the bound is its own), ``above_base_ns``: collection cost per packet,
+    at least, and ``total`` and ``base`` as `Least`. The interval holds the noise of the base and of its choice. A
+    configuration with fewer than `FEWEST` trials is no base where others have so many.
     """
     names = [*SAME_PROGRAM, "collector", "configuration", "block", "clock", "total_ns", "remainder_ns"]
     costs = per_packet_costs(trials, cpu)[names]  # a table of trials has some hundred more, which cost time to carry
@@ -150,9 +149,8 @@ def lower_bound_overhead(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFram
                 **{name: part[name].iloc[0] for name in (*SAME_PROGRAM, "collector", "clock")},
                 "configuration": configuration,
                 "total": total, "base": base,
-                "lbo": lbo, "low": low, "high": high, "method": "one trial" if total.n == 1 else "Student",
-                "n": len(part), "total_ns": total.estimate_ns, "base_ns": base_ns,
-                "base_configuration": base_configuration,
+                "lbo": lbo, "low": low, "high": high,
+                "n": len(part), "total_ns": total.estimate_ns, "base_ns": base_ns, "base_configuration": base_configuration,
                 "collectors": len(parts), "above_base_ns": _above(total, base),
             })  # fmt: skip
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -94,14 +94,11 @@ def realtime_cpu(cpu: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
     if joined.empty:
         return pd.DataFrame(columns=["configuration", "strategy", "case", "n", *GROUPS])
     shares = joined.assign(percent=100 * joined["cpu_ns"] / joined.groupby("trial_id")["cpu_ns"].transform("sum"))
-    order = {name: number for number, name in enumerate(configuration_order(joined))}
-    grid = shares.groupby([*CONFIGURATION, "thread_group"], observed=True)["percent"].mean().unstack()
-    counts = joined.groupby(list(CONFIGURATION), observed=True)["trial_id"].nunique()
+    keys = list(CONFIGURATION)
+    grid = shares.pivot_table(index=keys, columns="thread_group", values="percent", observed=True)
     texts = grid.reindex(columns=list(GROUPS)).fillna(0.0).map(lambda value: stats.significant(float(value), 2))
-    texts.insert(0, "n", counts)
-    return texts.reset_index().sort_values(
-        "configuration", key=lambda names: names.map(order), kind="stable", ignore_index=True
-    )
+    texts.insert(0, "n", joined.groupby(keys, observed=True)["trial_id"].nunique())
+    return texts.reindex(configuration_order(joined), level=0).rename_axis(columns=None).reset_index()
 
 
 def at_disturbances(losses: pd.DataFrame, bursts: pd.DataFrame, attribution: pd.DataFrame) -> pd.DataFrame:

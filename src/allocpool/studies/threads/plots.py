@@ -25,17 +25,10 @@ from allocpool.evidence.style import (
 from allocpool.evidence.trials import counted, finished
 from allocpool.packets.by_size import INCONCLUSIVE
 from allocpool.packets.cells import present
-from allocpool.studies.threads.cells import CPU, WALL
+from allocpool.studies.threads.cells import CPU
 from allocpool.studies.threads.strategies import LABELS, STRATEGIES, TOPOLOGIES, Strategy
 
-_TITLES = {CPU: "CPU of the process, ns a packet", WALL: "wall time, ns a packet"}
 _COLOURS = {row.label: row.colour for row in STRATEGIES.values()}
-
-
-def _done(trials: pd.DataFrame, topology: str) -> pd.DataFrame:
-    done = finished(counted(trials))
-    done = done[done["topology"] == topology].dropna(subset=[CPU, WALL])
-    return done.assign(strategy=done["strategy"].map(LABELS)).astype({CPU: float, WALL: float, "threads": int})
 
 
 _LOCK, _ALL, _EACH, _RING, _LIBRARY = (
@@ -85,25 +78,23 @@ def overview(judged: pd.DataFrame) -> Figure:
     return finish(grid, text, title="", x="CPU over allocation's, below 1 cheaper (log scale)", handles=handles)
 
 
-def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Figure:
-    """Cost against the number of threads, a panel for each configuration; marks are trials, lines their medians."""
-    done = _done(trials, topology)
+def cost_by_threads(trials: pd.DataFrame, topology: str) -> Figure:
+    """CPU a packet against the number of threads, a panel for each configuration; marks are trials, lines their medians."""
+    done = finished(counted(trials))
+    done = done[done["topology"] == topology].dropna(subset=[CPU])
+    done = done.assign(strategy=done["strategy"].map(LABELS)).astype({CPU: float, "threads": int})
     if done.empty:
         return nothing(f"topology {topology} is not part of this campaign")
     names = present(_COLOURS, done["strategy"])
-    shared = {"x": "threads", "y": value, "hue": "strategy", "hue_order": names, "palette": _COLOURS, "legend": False}
-    # Beside each other at a number of workers, or they hide each other.
+    shared = {"x": "threads", "y": CPU, "hue": "strategy", "hue_order": names, "palette": _COLOURS, "legend": False}
+    # Side by side at a number of workers, or they hide each other.
     grid = sns.catplot(done, kind="point", **shared, **STATED, dodge=0.8 - 0.8 / len(names) or False, markersize=0,
                        linewidth=1.2, sharey=False, sharex=False,
                        **panels("configuration", done["configuration"].unique(), 3.0))  # fmt: skip
     grid.map_dataframe(sns.stripplot, **shared, dodge=len(names) > 1, size=4, jitter=False)
     grid.set(ylim=(0, None)).set_axis_labels("workers", "")
-    return finish(
-        grid,
-        f"{_TITLES[value]}, {topology}, by workers.",
-        handles=[mark(name, _COLOURS[name], "o", "-") for name in names],
-        y=_TITLES[value],
-    )
+    handles = [mark(name, _COLOURS[name], "o", "-") for name in names]
+    return finish(grid, f"CPU a packet, {topology}, by workers.", handles=handles, y="CPU of the process, ns a packet")
 
 
 def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:

@@ -11,14 +11,13 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.decisions import Comparison, compare, effect_that_matters
+from allocpool.decisions import compare, effect_that_matters
 from allocpool.evidence import style
 from allocpool.evidence.style import by_panel, finish, log_axes, mark, marks, nothing, panels, stated
 from allocpool.packets.cells import present
 from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.your_workload.advice import Advice
 from allocpool.studies.your_workload.cells import Campaign
-from allocpool.studies.your_workload.headroom import Headroom
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE
 
 _LOOKS = {
@@ -38,14 +37,12 @@ _LEAST, _MOST = 0.05, 20.0
 """What an axis of ratios shows at most."""
 
 
-def _strategies(advice: Advice) -> list[str]:
-    return [name for name in advice.workload.strategies if advice.figures[name].costs or advice.figures[name].paced]
-
-
 def overview(advice: Advice) -> Figure:
     """Cost, head-room and delays one below the other, as far as they were measured: the picture of the answer."""
-    names, rate = _strategies(advice), advice.workload.rate_per_s
-    rooms = _rooms(advice)
+    rate = advice.workload.rate_per_s
+    names = [name for name in advice.workload.strategies if advice.figures[name].costs or advice.figures[name].paced]
+    rooms = {name: room for name, room in advice.headroom.items() if name in names
+             if room.rate_per_s or room.held_per_s or room.lost_per_s}  # fmt: skip
     costs = [(_COST, name, cost) for name in names for cost in advice.figures[name].costs]
     means = [(name, stats.geometric_interval(every)) for name in names if (every := advice.figures[name].costs)]
     told: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means]
@@ -56,7 +53,7 @@ def overview(advice: Advice) -> Figure:
         columns=["strategy", "percentile", "ms"],
     ).astype({"ms": float})  # fmt: skip
     delays = delays[delays["ms"] > 0]
-    shown = _panels(advice)
+    shown = [panel for panel, some in {_COST: costs, _ROOM: rooms, _DELAY: len(delays)}.items() if some]
     if not shown:
         return nothing(_NOTHING)
     table = pd.DataFrame(told, columns=["panel", "strategy", "value", "low", "high"])
@@ -87,20 +84,6 @@ def overview(advice: Advice) -> Figure:
             axis.set(xlabel="", ylabel="")
     handles = [mark(name, marker=look) for name, look in _MARKS.items()] if _DELAY in shown else []
     return finish(grid, f"Your workload: {'; '.join(shown)}.", handles=handles)
-
-
-def _rooms(advice: Advice) -> dict[str, Headroom]:
-    """The head-room of each strategy of which something is known."""
-    rooms = {name: advice.headroom[name] for name in _strategies(advice) if name in advice.headroom}
-    return {name: room for name, room in rooms.items() if room.rate_per_s or room.held_per_s or room.lost_per_s}
-
-
-def _panels(advice: Advice) -> list[str]:
-    """Those that something was measured for."""
-    every = [advice.figures[name] for name in _strategies(advice)]
-    delays = any((getattr(one, column) or 0) > 0 for one in every for column in _PERCENTILES.values())
-    measured = {_COST: any(figures.costs for figures in every), _ROOM: _rooms(advice), _DELAY: delays}
-    return [panel for panel, some in measured.items() if some]
 
 
 def robustness(advice: Advice) -> Figure:
@@ -135,21 +118,13 @@ def robustness(advice: Advice) -> Figure:
     )
 
 
-def _ratios(trials: pd.DataFrame) -> list[tuple[str, str, Comparison]]:
-    """Of every workload with both: its name, the pool, and allocation over that pool."""
-    return [
-        (each.label, pool, compare(each.costs(ALLOC), each.costs(pool)))
-        for pool in (POOL, REUSE)
-        for each in Campaign(trials).with_both(ALLOC, pool)
-    ]
-
-
 def set_ups(trials: pd.DataFrame) -> Figure:
     """Allocation over the pool in every workload of the study, with its interval."""
     told = [
-        (textwrap.fill(label, 30), pool, ratio.estimate, ratio.low, ratio.high)
-        for label, pool, compared in _ratios(trials)
-        if (ratio := compared.ratio) is not None
+        (textwrap.fill(each.label, 30), pool, ratio.estimate, ratio.low, ratio.high)
+        for pool in (POOL, REUSE)
+        for each in Campaign(trials).with_both(ALLOC, pool)
+        if (ratio := compare(each.costs(ALLOC), each.costs(pool)).ratio) is not None
     ]
     if not told:
         return nothing(_NOTHING)

@@ -70,17 +70,15 @@ def answer(advice: Advice) -> str:
 
 
 def opening(advice: Advice, trials: pd.DataFrame) -> str:
-    """The first words of the page: the answer for the reader's own program, and who keeps up; before that was measured
-    how to ask, what the example below is, and what the study's own programs show."""
-    if not advice.trials:
-        return f"**Your own program was not measured yet.** {take_home_of(trials)}"
-    if advice.is_example:
-        return (
-            "**Your own program was not measured yet.** Ask for your numbers: `mine` in this notebook, or "
-            f"`allocpool advise` at the shell. {take_home_of(trials)}\n\nBelow is an example, measured on "
-            f"{advice.machine}; *you* are the one who runs it. {understood(advice.workload)}"
-        )
-    return f"Measured on {advice.machine}. {answer(advice)}" if advice.machine else answer(advice)
+    """Return the first words of the page: the answer for the reader's own program; before that was measured how to ask,
+    what the study's own programs show, and what the example below is."""
+    if advice.trials and not advice.is_example:
+        return f"Measured on {advice.machine}. {answer(advice)}" if advice.machine else answer(advice)
+    below = f"Below is an example, measured on {advice.machine}: {understood(advice.workload)}"
+    return (
+        "**Your own program was not measured yet.** Ask for your numbers: `mine` in this notebook, or `allocpool "
+        f"advise` at the shell. {take_home_of(trials)}" + (f"\n\n{below}" if advice.trials else "")
+    )
 
 
 def _on(advice: Advice) -> str:
@@ -93,24 +91,22 @@ def _effect(advice: Advice) -> str:
     told = advice.effect
     if told.ratio is None:
         return _NOTHING
-    allocated, pooled = (advice.figures[side].costs for side in advice.workload.sides)
-    costs = [stats.geometric_mean(side) for side in (allocated, pooled)]
-    names = ["a fresh buffer", _of(advice.workload.pooled)]
+    costs = [stats.geometric_mean(advice.figures[side].costs) for side in advice.workload.sides]
+    names = [
+        "a fresh buffer",
+        "the buffer that is used again" if advice.workload.pooled == REUSE else "a pooled buffer",
+    ]
     ratio, low, high = told.ratio, told.low, told.high
     if ratio < 1:
         ratio, low, high = 1 / ratio, high and 1 / high, low and 1 / low
         costs, names = costs[::-1], names[::-1]
-    spread = ", spread unknown" if low is None or high is None else f", {stats.ends(low, high)}"
+    spread = "spread unknown" if low is None or high is None else stats.ends(low, high)
     within = f"; within {effect_that_matters() - 1:.0%} nothing matters" if advice.answer == EITHER else ""
     interval = "interval at any stopping time" if told.n >= FEWEST else "first interval, from which nothing is decided"
     return (
         f"A message in {names[0]} costs {significant(ratio)} times as much CPU as in {names[1]} "
-        f"({' against '.join(map(significant, costs))} ns; 95% {interval}{spread}; n = {told.n} trials a side{within})."
+        f"({' against '.join(map(significant, costs))} ns; 95% {interval}, {spread}; n = {told.n} a side{within})."
     )
-
-
-def _of(strategy: str) -> str:
-    return "the buffer that is used again" if strategy == REUSE else "a buffer from the pool"
 
 
 def _by_losses(advice: Advice, out: str) -> str:
@@ -130,18 +126,6 @@ def _name(strategy: str) -> str:
 
 def _rate(per_s: float) -> str:
     return f"{significant(per_s)} messages a second"
-
-
-def keeping_up(advice: Advice) -> pd.DataFrame:
-    """Return who keeps up with the reader's rate, and what that takes; one row per side that was tried."""
-    words = {HOLDS: "keeps up", LOSES: "does not keep up"}
-    figures = {name: advice.figures[name] for name in advice.workload.sides if advice.figures[name].paced}
-    return pd.DataFrame({
-        "strategy": [NAMES[name] for name in figures],
-        "at your rate": [words.get(each.standing, "inconclusive") for each in figures.values()],
-        "trials that lose too much": [f"{each.lost_trials} of {each.paced}" for each in figures.values()],
-        "processors": [_figure(each.cores, 2) for each in figures.values()],
-    })  # fmt: skip
 
 
 def headroom(advice: Advice) -> pd.DataFrame:
@@ -224,19 +208,17 @@ def strategies(advice: Advice) -> pd.DataFrame:
 
 
 def collectors(advice: Advice) -> pd.DataFrame:
-    """The same, one row per collector and side, the cheapest first; of the reader's alone where none were compared."""
+    """Return the same, one row per collector and side, the cheapest first; of the reader's alone where none were
+    compared."""
     if not advice.trials:
         return pd.DataFrame()
     own = {advice.collector: {side: advice.figures[side] for side in advice.workload.sides}}
-    rows = [
-        (
-            figures.cpu_ns or math.inf,
-            {"collector": collector_named(name).label if name else "none (C++)", **_row(side, figures)},
-        )
-        for name, sides in (advice.collectors or own).items()
-        for side, figures in sides.items()
-    ]
-    return pd.DataFrame([row for _, row in sorted(rows, key=lambda item: item[0])])
+    every = [(name, side, one) for name, sides in (advice.collectors or own).items() for side, one in sides.items()]
+    every.sort(key=lambda each: each[2].cpu_ns or math.inf)
+    labels = [collector_named(name).label if name else "none (C++)" for name, *_ in every]
+    rows = pd.DataFrame([_row(side, figures) for _, side, figures in every])
+    rows.insert(0, "collector", labels)
+    return rows
 
 
 def chosen(advice: Advice) -> str:
@@ -256,12 +238,16 @@ def chosen(advice: Advice) -> str:
     return f"{first} was cheapest, at its better side; what it costs over the next, {second}: {told.text()}."
 
 
+_STANDINGS = {HOLDS: "keeps up", LOSES: "does not keep up"}
+
+
 def _row(name: str, figures: Figures) -> dict[str, str]:
     delays = [figures.delay_p50_ms, figures.delay_p99_ms, figures.delay_p999_ms]
     return {
         "strategy": NAMES[name],
         "CPU, ns a message": _interval(figures.costs),
         "n": str(len(figures.costs)),
+        "at your rate": _STANDINGS.get(figures.standing, "inconclusive"),
         "processors at your rate": _figure(figures.cores, 2),
         "loses too much": f"{figures.lost_trials} of {figures.paced}" if figures.paced else "-",
         "delay p50, p99, p99.9, ms": ", ".join(_figure(delay, 2) for delay in delays),
@@ -281,24 +267,21 @@ def _interval(costs: Sequence[float]) -> str:
 
 
 def understood(workload: Workload) -> str:
-    """The parameters as understood, in one sentence."""
-    kept = f", {workload.kept_share:.2%} kept for {significant(workload.kept_for_s)} s" if workload.kept_count else ""
-    besides = [
-        f"{workload.live_mb:,.0f} MiB alive" if workload.live_mb else "",
-        f"{workload.changed_mb_per_s:g} MiB/s of it changed" if workload.changed_mb_per_s else "",
-        f"{workload.garbage_mb_per_s:g} MiB/s of garbage" if workload.garbage_mb_per_s else "",
+    """Return the parameters as understood, in one line."""
+    one = workload
+    java = f"Java {one.runtime}, {one.collector}, heap {one.heap_mb:,} MiB, layout {one.layout}"
+    parts = [
+        f"{_rate(one.rate_per_s)} of {round(one.mean_bytes, 1):,.10g} bytes ({one.arrivals})",
+        f"{one.in_flight:,} in flight",
+        f"{one.kept_share:.2%} kept for {significant(one.kept_for_s)} s" if one.kept_count else "",
+        f"at most {one.delay_ms:g} ms late, {one.loss_ppm:g} ppm lost",
+        f"{one.live_mb:,.0f} MiB of other data alive" if one.live_mb else "",
+        f"{one.changed_mb_per_s:g} MiB/s of it changed" if one.changed_mb_per_s else "",
+        f"{one.garbage_mb_per_s:g} MiB/s of other garbage" if one.garbage_mb_per_s else "",
+        stats.plural(one.threads, "thread"),
+        f"C++, {one.allocator}" if one.layout == "malloc" else java,
     ]
-    rest = "; besides " + ", ".join(filter(None, besides)) if any(besides) else ""
-    where = (
-        f"C++, {workload.allocator}"
-        if workload.layout == "malloc"
-        else f"Java {workload.runtime}, {workload.collector}, heap {workload.heap_mb:,} MiB, layout {workload.layout}"
-    )
-    return (
-        f"{_rate(workload.rate_per_s)} of {round(workload.mean_bytes, 1):,.10g} bytes ({workload.arrivals}), "
-        f"{workload.in_flight:,} in flight{kept}; later than {workload.delay_ms:g} ms is lost, {workload.loss_ppm:g} "
-        f"ppm are tolerated{rest}; {workload.threads} thread{'s' * (workload.threads > 1)}; {where}."
-    )
+    return f"{'; '.join(filter(None, parts))}."
 
 
 def report(advice: Advice) -> str:
