@@ -29,7 +29,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from allocpool.evidence.trials import spelled_out
 from allocpool.runtimes.collectors import collector_named
 
-# Okabe and Ito's palette: told apart with any common colour vision.
+# Okabe and Ito's palette: distinct with any common colour vision.
 ORANGE, SKY, GREEN, YELLOW = "#e69f00", "#56b4e9", "#009e73", "#f0e442"
 BLUE, VERMILION, PURPLE = "#0072b2", "#d55e00", "#cc79a7"
 INK = "#222222"
@@ -82,12 +82,12 @@ sns.axisgrid.Grid.tight_layout = lambda grid, *_args, **_kwargs: grid
 
 
 def size(columns: int, height: float) -> dict[str, Any]:
-    """``height`` and ``aspect`` of each of so many panels beside each other, for functions of seaborn; inches."""
+    """``height`` and ``aspect`` of each of so many panels in a row, for functions of seaborn; inches."""
     return {"height": height, "aspect": WIDTH / columns / height}
 
 
 def panels(col: str, order: Collection[str], height: float, most: int = 2) -> dict[str, Any]:
-    """For functions of seaborn: a panel for each of ``order``, ``most`` of them beside each other; inches."""
+    """For functions of seaborn: a panel for each of ``order``, ``most`` of them in a row; inches."""
     columns = max(1, min(most, len(order)))
     return {"col": col, "col_order": list(order), "col_wrap": columns, **size(columns, height)}
 
@@ -127,7 +127,7 @@ _END = "is_end_of_interval"
 
 def rows_of(figure: Figure) -> pd.DataFrame | None:
     """Return the tidy rows that a figure was made of, with whatever facts they have (configuration, strategy, n ...);
-    None of one that `describe` was not told of."""
+    None of one that `describe` was not given."""
     return _ROWS.get(figure)
 
 
@@ -229,7 +229,7 @@ def stack(
 ) -> tuple[Any, list[Patch]]:  # fmt: skip
     """Bars of ``value`` made of the parts that column ``part`` names, one per ``y``: a ``FacetGrid`` and its legend.
 
-    ``styles`` holds colour and hatch of each part, in their order from the left: told apart without colour, too.
+    ``styles`` holds colour and hatch of each part, in their order from the left: distinct without colour, too.
     """
     shown = rows[rows[y].isin(order) & rows[part].isin(styles)]
     shown = shown.assign(**{y: pd.Categorical(shown[y], list(order))})

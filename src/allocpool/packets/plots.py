@@ -1,4 +1,4 @@
-"""Whether the figures can be trusted: processor time beside wall time, warm-up, agreement between trials."""
+"""Whether the figures can be trusted: processor time against wall time, warm-up, agreement between trials."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DASHES: dict[str, Any] = dict(zip(STRATEGIES, ("-", "--", "-.", ":"), strict=Fa
 def wall_against_cpu(trials: pd.DataFrame, cores: int | None = None) -> Figure:
     """Processors that a trial keeps busy: CPU time over wall time, the median with the least and the greatest trial.
 
-    Above one, threads of the collector work beside the program. ``cores``, of the machine, are the end of the axis.
+    Above one, threads of the collector work while the program runs. ``cores``, of the machine, are the end of the axis.
     """
     done = cell_data.with_cost(trials)
     done = done[done["cpu_ns_per_packet"] > 0]

@@ -34,7 +34,7 @@ ROW_INCHES = 0.42
 
 def by_collector(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Rows with ``key``, what their colour stands for, and what makes seaborn draw them: colours mean collectors or
-    C++, and strategies are told by marker alone."""
+    C++, and strategies differ by marker alone."""
     language = rows["language"] if "language" in rows else ["java"] * len(rows)
     keyed = rows.assign(key=[style.collector_key(*pair) for pair in zip(language, rows["collector"], strict=True)])
     palette = {key: style.colour_of(key) for key in keyed["key"].unique()}
@@ -96,7 +96,7 @@ def points(
     columns: int | None = None, trials: pd.DataFrame | None = None, sharex: bool = True,
 ) -> Any:  # fmt: skip
     """A ``FacetGrid`` of marks with their intervals: rows ``order``, panels ``col_order``, and the marks of a row
-    beside each other by ``by``, whose colours and markers are ``hue``.
+    side by side by ``by``, whose colours and markers are ``hue``.
 
     Intervals are ``low`` and ``high``; where the rows have none they are trials, and a mark is their median, its
     interval from the smallest to the largest. With ``trials``, which have the same columns, every trial is a thin
@@ -124,7 +124,7 @@ def points(
 
 
 def name_rows(grid: Any, label: str, order: Sequence[str], configurations: bool = True) -> str:
-    """Writes names beside rows, in two lines where they are long; of configurations without the options that all share,
+    """Write names at the rows, in two lines where they are long; of configurations without the options that all share,
     which the label for the axis below tells that this returns."""
     short, told = short_names(order) if configurations else ({name: name for name in order}, "")
     for axis in grid.axes.flat:

@@ -1,8 +1,4 @@
-"""Tables of packets for a reader: the article's summary in its own form, and the smaller ones beside it.
-
-Every figure carries its interval and n, with the published figure below it; an empty cell says why it is
-empty.
-"""
+"""Tables of packets for a reader; every figure has its interval and n."""
 
 from __future__ import annotations
 
@@ -107,7 +103,7 @@ def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator
     """Per configuration and case that both were tried of, how much more ``numerator`` costs than ``denominator``; all
     that can run here are decided together.
 
-    So ``trials`` are those of one study at one scale, and what is not to be told is left out of the result: of fewer
+    So ``trials`` are those of one study at one scale, and what is not to be shown is left out of the result: of fewer
     trials the verdicts would be other ones than those of the campaign (`allocpool.campaign.schedule.decisions_of`).
 
     Columns: configuration, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction
@@ -138,8 +134,8 @@ def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator
 
 
 def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
-    """What these options change: one row per configuration with one of them, strategy and case, beside the same without
-    it, all decided together.
+    """What these options change: one row per configuration with one of them, strategy and case, against the same without it,
+    all decided together.
 
     Columns: option, configuration (without it), strategy, case, without_ns, with_ns, text (cost with over without),
     huge_pages_mb (of the process, at the end), why_not.

@@ -17,7 +17,7 @@ ZEROED = "the block is zeroed in C, too"
 
 
 def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
-    """Of each allocator beside which Java's small blocks are dearer: the same with zeroed blocks, and of glibc that
+    """Of each allocator against which Java's small blocks are dearer: the same with zeroed blocks, and of glibc that
     keeps its memory one that does not."""
     asked = []
     for verdict in failed(verdicts):

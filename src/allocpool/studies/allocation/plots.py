@@ -22,7 +22,7 @@ _CPP, _ARRAYS, _OTHER = "C++", "Java: byte[]", "Java: other ways"
 
 
 def _of_several_sizes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Without what was measured at one size only, which the table tells; everything where nothing has more."""
+    """Without what was measured at one size only, which the table has; everything where nothing has more."""
     sizes = rows.groupby(["technique", "strategy", "served_by"], observed=True)["bytes"].transform("nunique")
     return rows[sizes > 1] if (sizes > 1).any() else rows
 
@@ -40,7 +40,7 @@ def _names(rows: pd.DataFrame) -> list[str]:
 
 
 def _briefly(name: str, panel: str) -> str:
-    """A name beside its line, where half of the figure is names: without what the panel's title says."""
+    """A name at its line, where half of the figure is names: without what the panel's title says."""
     of_panel = ("byte[] on ", "byte[]") if panel == _ARRAYS else (" ByteBuffer",)
     for words in of_panel:
         name = name.replace(words, "")
@@ -62,7 +62,7 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     published = published.assign(panel=_panels(published), ns=published.get(column)).dropna(subset=["ns"])
     shown = present((_CPP, _ARRAYS, _OTHER), cells["panel"])
     each = [looks(sorted(cells.loc[cells["panel"] == panel, "name"])) for panel in shown]
-    # Colours are the two of all figures; what serves the memory is told by markers and by the name beside each line.
+    # Colours are the two of all figures; what serves the memory is shown by markers and by the name at each line.
     sides = cells.drop_duplicates("name").set_index("name")["strategy"]
     palette = {str(name): COLOURS[str(side)] for name, side in sides.items()}
     markers = {name: look for one in each for name, look in one["markers"].items()}
@@ -157,7 +157,7 @@ _MEMORY = {
     "live_bytes": ("live", style.INK),
     "heap_used_bytes": ("heap used", style.ORANGE),
     "heap_committed_bytes": ("heap committed", style.PURPLE),
-    "kept_bytes": ("not given back, by the books", style.VERMILION),
+    "kept_bytes": ("not given back, by the counters", style.VERMILION),
     "resident_bytes": ("resident", style.BLUE),
 }
 

@@ -34,7 +34,7 @@ _ONE_NUMBER = "no variant ran at two numbers of connections"
 
 
 def cost_of_a_connection(trials: pd.DataFrame) -> Figure:
-    """Resident memory of a connection by way of I/O, beside the published figures; marks by what serves it."""
+    """Resident memory of a connection by way of I/O, and the published figures; marks by what serves it."""
     costs = connections.costs(trials)
     if costs.empty:
         return nothing(_ONE_NUMBER)

@@ -20,7 +20,7 @@ def _share(value: float) -> str:
 
 
 def false_verdict_table() -> pd.DataFrame:
-    """By what a campaign has beside its noise and by the size at which a reader stops: false differences."""
+    """By what a campaign has besides its noise and by the size at which a reader stops: false differences."""
     rates = proof.load("false_verdicts")
     rates = rates[rates["n"].isin(_SHOWN_SIZES)]
     columns = {third: f"{third} cells ({sigma:.0%})" for third, sigma in proof.THIRDS.items()}

@@ -106,7 +106,7 @@ def _speeds(logs: np.typing.NDArray[np.float64]) -> int:
 
 
 def hidden(trials: pd.DataFrame) -> pd.DataFrame:
-    """The cells of which an average hides something: what it is, with the mean and the trimmed mean beside, ns.
+    """The cells of which an average hides something: what it is, with the mean and the trimmed mean, ns.
 
     Columns: configuration, strategy, case, n, remark, mean_ns, trimmed_ns.
     """
@@ -147,8 +147,15 @@ def witnesses(trials: pd.DataFrame) -> pd.DataFrame:
     rows.append(("number of pauses", "log", "Flight Recorder", f"equal in {equal} trials", len(recorded)))
     for what, one_side, other_side, rows_of, top, bottom in (
         ("total of pauses", "log", "Flight Recorder", recorded, "log_pause_ms", "recorder_pause_ms"),
-        ("CPU of the measuring thread", "the JVM's books", "the kernel's", bridge, "jvm_thread_ms", "kernel_thread_ms"),
-        ("CPU of the process", "the JVM's books", "the kernel's", bridge, "jvm_process_ms", "kernel_process_ms"),
+        (
+            "CPU of the measuring thread",
+            "the JVM's counters",
+            "the kernel's",
+            bridge,
+            "jvm_thread_ms",
+            "kernel_thread_ms",
+        ),
+        ("CPU of the process", "the JVM's counters", "the kernel's", bridge, "jvm_process_ms", "kernel_process_ms"),
     ):
         both = rows_of[[top, bottom]].dropna().astype(float)
         both = both[both[bottom] > 0]

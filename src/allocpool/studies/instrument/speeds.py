@@ -73,7 +73,7 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def fast_against_slow(trials: pd.DataFrame) -> pd.DataFrame:
-    """Cells with two speeds: fast trials beside slow ones, in the medians of what was recorded.
+    """Cells with two speeds: fast trials against slow ones, in the medians of what was recorded.
 
     Columns: cell, speed (fast or slow), n, ns, compiled_states (different ones), shared_states (of these, those that
     the other speed has, too), and one per trace.

@@ -24,7 +24,7 @@ from allocpool.studies.stream.claims import (
 from allocpool.studies.stream.tables import label
 
 PAUSES = "nothing delays but the longest pause"
-"""All else is left out: the engine, the machine, and what a collector takes while it runs beside."""
+"""All else is left out: the engine, the machine, and what a collector takes while it runs concurrently."""
 EVERY_PROCESSOR = "every processor has a thread"
 NO_GARBAGE = "the aggregate makes no garbage"
 

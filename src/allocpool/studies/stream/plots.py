@@ -39,7 +39,7 @@ _PUBLISHED = {
 
 
 class _Looks:
-    """How lines are told apart: colour is the collector, stroke the runtime, marker the number of threads.
+    """How lines differ: colour is the collector, stroke the runtime, marker the number of threads.
 
     ``drawn`` makes seaborn do so with rows that are `_styled`; ``lines`` and ``threads`` are the legend.
     """
@@ -127,7 +127,7 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
     """Latency at the highest percentile to the first result against ``MaxNewSize``, ``ConcGCThreads`` and
     ``ParallelGCThreads``, the JVM's own choice first: medians, bars from the smallest to the largest trial.
 
-    Only trials that differ in nothing else share a line; young collections a second stand beside the sizes of the young
+    Only trials that differ in nothing else share a line; young collections a second stand at the sizes of the young
     generation. A setting that was not varied has no panel.
     """
     found = {axis: rows for axis in _SETTINGS if len(rows := _asked(trials, axis))}
@@ -168,7 +168,7 @@ def _asked(trials: pd.DataFrame, axis: str) -> pd.DataFrame:
 
 def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> Figure:
     """Cooperative threads, from one to all processors: latency at the highest percentile at the commonest rate (above)
-    and, where it tells of a higher one, in the longest trials; the highest throughput within the target (below), 0
+    and, where it is of a higher one, in the longest trials; the highest throughput within the target (below), 0
     where not even the lowest rate held. Medians, bars from the smallest to the largest."""
     rows, longest, highest = commonest_rate(trials), far_tail(trials), held(trials, searches, target_ms)
     if rows.empty or rows[FIRST].isna().all():

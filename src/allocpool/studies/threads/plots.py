@@ -1,4 +1,4 @@
-"""Figures of many threads: cost against threads by strategy, the ladder from a locked pool to none, losses by ring."""
+"""Figures of many threads: all comparisons at a glance, cost against threads by strategy, losses by ring."""
 
 from __future__ import annotations
 

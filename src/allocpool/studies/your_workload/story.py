@@ -180,7 +180,7 @@ def ended(advice: Advice) -> str:
 
 
 def beware(advice: Advice) -> str:
-    """What stands beside the answer: sizes that G1 treats apart, trials without a collection, failures, refusals."""
+    """Return what limits the answer: sizes that G1 treats apart, trials without a collection, failures, refusals."""
     told = []
     if advice.humongous_share:
         told.append(
