@@ -168,6 +168,56 @@ def test_the_edge_is_found_within_its_interval() -> None:
         assert room.limited_by == "pause"
 
 
+@pytest.mark.parametrize("ratio", [0.4, 2.5])
+def test_the_effect_is_told_as_the_dearer_over_the_cheaper_with_both_costs(ratio: float) -> None:
+    told = ask(Laboratory(lambda _: ratio), minutes=3.0)
+    assert told.effect.ratio == pytest.approx(ratio, rel=0.1)
+    costs = [geometric_mean(told.figures[side].costs) for side in ("alloc", "pool")]
+    dearer, cheaper = sorted(costs, reverse=True)
+    printed = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", story.answer(told))]
+    assert printed[:3] == pytest.approx([dearer / cheaper, dearer, cheaper], rel=0.01)
+    assert printed[4] < printed[0] < printed[5]
+
+
+def test_what_turns_the_answer_is_found_between_two_values_that_were_tried() -> None:
+    told = ask(Laboratory(lambda spec: 1.4 if spec.in_flight < 200_000 else 0.6), minutes=12.0)
+    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
+    assert turn.answer == "allocate"
+    assert turn.low is not None
+    assert turn.high is not None
+    assert turn.at is not None
+    assert turn.low < 200_000 <= turn.high
+    assert turn.low <= turn.at <= turn.high
+    rows = story.robustness(told)
+    found = rows[(rows["parameter"] == "in flight") & (rows["direction"] == "up")]
+    assert found[["yours", "turns to"]].to_numpy().tolist() == [[20_000, "allocate"]]
+    assert [each.parameter for each in told.turns if each.answer] == ["in_flight"]
+
+
+def test_losses_turn_an_answer_too() -> None:
+    laboratory = Laboratory(
+        lambda _: 0.7, edge=lambda spec: 3e6 if spec.in_flight < 100_000 or spec.strategy != "alloc" else 1e5
+    )
+    told = ask(laboratory, minutes=12.0)
+    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
+    assert (turn.answer, turn.by) == ("pool", "losses")
+    assert turn.high is not None
+    assert turn.high >= 100_000
+
+
+def test_what_is_not_shown_turns_nothing() -> None:
+    """From 100,000 in flight every other trial of allocation loses: it neither keeps up nor is it shown not to."""
+    half = Laboratory(
+        lambda _: 0.7,
+        edge=lambda spec: spec.rate_per_s or 3e6 if spec.in_flight > 1e5 and spec.strategy == "alloc" else 1e9,
+    )
+    told = ask(half, minutes=30.0)
+    assert told.answer == "allocate"
+    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
+    assert turn.answer is None
+    assert max(value.value for value in told.explored if value.parameter == "in_flight") > 1e5
+
+
 @pytest.mark.parametrize("by", ["cost", "losses"])
 def test_both_ends_of_a_turn_are_shown_by_five_trials_a_side(by: str) -> None:
     def is_far(spec: MessagesSpec) -> bool:

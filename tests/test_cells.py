@@ -120,11 +120,11 @@ def test_an_interval_that_says_nothing_is_not_told() -> None:
 
 
 def test_every_cost_has_its_interval_and_the_published_figure(results: pd.DataFrame) -> None:
-    table = tables.costs_table(results).set_index(["case", "configuration"])
+    table = tables.costs_table(results).astype(object).set_index(["case", "configuration"])
     own = one(results, "C++ flat", "pool", "A")
     text = str(table.loc[("A", "C++ flat"), "pool"])
     assert text.startswith(stats.significant(own["ns"])) and text.endswith("n = 2 [34.0]")
-    assert pd.isna(table.loc[("C", "heap / G1 / 25"), "alloc"]), "out of memory"
+    assert ("C", "heap / G1 / 25") not in table["alloc"].dropna().index, "out of memory"
 
 
 def test_gaps_table_folds_and_adds_what_is_left_out(results: pd.DataFrame) -> None:

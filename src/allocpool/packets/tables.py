@@ -76,7 +76,7 @@ def costs_table(cells: pd.DataFrame) -> pd.DataFrame:
         for case in in_case_order(rows["case"])
         for configuration in cell_data.configuration_order(rows)
     ]
-    wide = wide.loc[[key for key in order if key in wide.index], present(STRATEGIES, rows["strategy"])]
+    wide = wide.loc[[key for key in order if key in wide.index]][present(STRATEGIES, rows["strategy"])]
     return wide.rename_axis(columns=None).reset_index()
 
 

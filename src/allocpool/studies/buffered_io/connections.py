@@ -308,7 +308,7 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
 def _predicted(table: pd.DataFrame, own: Sequence[Line | None], connections: Sequence[int], name: str) -> pd.DataFrame:
     """A table of published figures with the memory that our lines predict at so many connections, MiB."""
     found = [one.predict_mb(number) if one else None for one, number in zip(own, connections, strict=True)]
-    return table.assign(**{
+    return table.assign(**{  # type: ignore[arg-type]
         name: [significant(one[0]) if one else None for one in found],
         "prediction interval": [_range(one[1:]) if one else None for one in found],
     })  # fmt: skip

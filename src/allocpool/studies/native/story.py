@@ -98,7 +98,7 @@ def ladder_grid(table: pd.DataFrame) -> pd.DataFrame:
     order = dict.fromkeys((case, step.replace("_", " ")) for case in CASES for step in ladder("cpp"))
     columns = [(value, language) for language in LANGUAGES.values() for value in names if (value, language) in grid]
     grid = grid.loc[[key for key in order if key in grid.index], columns]
-    grid.columns = [f"{language}: {names[value]}" for value, language in grid.columns]
+    grid.columns = pd.Index([f"{language}: {names[value]}" for value, language in columns])
     return grid.reset_index()
 
 
@@ -151,8 +151,12 @@ PAYS, COSTS, NO_GAIN, OPEN = "pays", "costs more", "no difference that matters",
 
 def verdict(trials: pd.DataFrame) -> str:
     """Return how many steps pay in each case, and whether C++ should pool."""
-    counts = gains_table(trials).groupby("case", sort=False)["verdict"].value_counts() if len(trials) else {}
-    told = [f"{count} {what} in case {case}" for (case, what), count in dict(counts).items()]
+    gains = gains_table(trials)
+    told = [
+        f"{count} {what} in case {case}"
+        for case, rows in (gains.groupby("case", sort=False) if len(gains) else ())
+        for what, count in rows["verdict"].value_counts().items()
+    ]
     steps = f"**Optimisation steps:** {', '.join(told) or by_size.NOT_MEASURED}."
     cpp = trials[trials["language"] == "cpp"]
     rows = comparison_table(trials)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
@@ -20,18 +21,23 @@ from allocpool.studies.threads.tables import EVENTS, PLACES
 
 _CELL = list(Cell._fields)
 _SLEPT = {True: "source slept: no finding", False: ""}
+_SPACED = {True: "apart", False: "side by side"}
 
 
 def _rows(cells: Sequence[Cell], columns: Mapping[str, Callable[[Cell], object]]) -> pd.DataFrame:
     """Return a row per cell: its names as readers see them, and each of ``columns`` of the cell."""
     table = pd.DataFrame(cells, columns=_CELL).replace({"strategy": LABELS})
-    return table.assign(**{name: [value(cell) for cell in cells] for name, value in columns.items()})
+    for name, value in columns.items():
+        table[name] = pd.Series([value(cell) for cell in cells], dtype=object)
+    return table
 
 
 def _for_reader(table: pd.DataFrame, figures: Sequence[str]) -> pd.DataFrame:
     """Return a table with names as readers see them and ``figures`` rounded."""
     told = table.assign(**{name: table[name].map(stats.significant, na_action="ignore") for name in figures})
-    told = told.replace({"strategy": LABELS, "source_yields": _SLEPT, "padded": {True: "apart", False: "side by side"}})
+    words: dict[str, Mapping[Any, str]] = {"strategy": LABELS, "source_yields": _SLEPT, "padded": _SPACED}
+    for name in words.keys() & set(told):
+        told[name] = told[name].map(words[name])
     return told.rename(columns={"source_yields": "remark", "padded": "cells"})
 
 
