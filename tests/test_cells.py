@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from allocpool.evidence import reference
-from allocpool.evidence.trials import records, spelled_out
-from allocpool.packets import cells, published, tables
+from allocpool.evidence.style import PHONE_PX, alt
+from allocpool.evidence.trials import configuration
+from allocpool.packets import cells, columns, published, tables
 from allocpool.packets import plots as packets_plots
 from allocpool.packets.specs import Configuration
 from allocpool.studies.batch import plots as batch_plots
@@ -30,6 +31,12 @@ def trials() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def results(trials: pd.DataFrame) -> pd.DataFrame:
     return cells.cells(trials, synthetic.plan(), PAIRS)
+
+
+def smallest_text_px(figure: Figure, screen_px: float = PHONE_PX) -> float:
+    """Height of the smallest text in px where the figure is shown ``screen_px`` wide."""
+    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text().strip()]
+    return min(float(text.get_fontsize()) for text in texts) * screen_px / (72 * figure.get_figwidth())
 
 
 def one(results: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:

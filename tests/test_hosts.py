@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from scipy import stats as scipy_stats
+from test_cells import smallest_text_px
 
 from allocpool.campaign import archive, campaign, hosts
 from allocpool.campaign.store import read_tables
@@ -25,7 +26,7 @@ from allocpool.cli import main
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision, combine
 from allocpool.errors import UserError
 from allocpool.evidence import hosts as shown
-from allocpool.evidence.style import smallest_text_px
+from allocpool.evidence.style import alt
 from allocpool.machine.host import NAME, read_host
 
 Z = 1.959963984540054

@@ -66,7 +66,8 @@ def store(arguments: Sequence[str]) -> None:
 
 
 _ROUNDS = click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
-_SPECS = click.argument("specs", nargs=-1, required=True)
+_SPECS = click.argument("specs", nargs=-1)
+_USUAL = ("mode=batch strategy=alloc case=B", "mode=batch strategy=pool case=B")
 
 
 def _taking_turns(specs: Iterable[str], rounds: int) -> dict[str, list[Any]]:
@@ -91,7 +92,8 @@ def _taking_turns(specs: Iterable[str], rounds: int) -> dict[str, list[Any]]:
 def ratio(specs: Sequence[str], rounds: int, cost: str) -> None:
     """Trials against the first one, in turn: a cost of each, and its ratio to the first's, with intervals.
 
-    Each SPEC is what allocpool trial takes, in quotes. Every trial is a fresh process.
+    Each SPEC is what allocpool trial takes, in quotes; without any, allocating and the pool. Every trial is a fresh
+    process.
 
     \b
     Example: allocpool bench ratio "mode=batch language=cpp layout=flat strategy=pool case=B"
@@ -103,7 +105,7 @@ def ratio(specs: Sequence[str], rounds: int, cost: str) -> None:
     from allocpool.campaign import single
 
     costs = {}
-    for words, records in _taking_turns(specs, rounds).items():
+    for words, records in _taking_turns(specs or _USUAL, rounds).items():
         summaries = [single.summary_of(record) for record in records]
         if cost not in summaries[0]:
             raise unknown_choice("cost", cost, [name for name, value in summaries[0].items() if type(value) is float])
@@ -120,10 +122,10 @@ def ratio(specs: Sequence[str], rounds: int, cost: str) -> None:
 def trial_length(specs: Sequence[str], rounds: int) -> None:
     """Where the time of a batch trial goes: seconds, of wall and of CPU, and trials a minute; medians of the rounds.
 
-    Each SPEC is what allocpool trial takes, in quotes. Every trial is a fresh process; they take turns. Objects alive
-    are counted in the first round only, as in the first block of a campaign.
+    Specs as of allocpool bench ratio. Objects alive are counted in the first round only, as in the first block of a
+    campaign.
     """
-    for words, records in _taking_turns(specs, rounds).items():
+    for words, records in _taking_turns(specs or _USUAL, rounds).items():
         parts = [_parts_of(record.wall_s, record.cpu_s, record.measurement) for record in records]
         half = {part: median(each[part] for each in parts) for part in parts[0]}
         spent = ", ".join(f"{part} {value:.2f}" for part, value in half.items())

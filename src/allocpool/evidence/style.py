@@ -23,7 +23,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from allocpool.evidence.trials import spelled_out
@@ -334,12 +333,6 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
     fit = int(figure.get_figwidth() / (0.62 + 0.52 * TEXT / 72 * longest))
     most = max(1, min(columns, fit))
     figure.legend(handles=list(handles), loc="outside upper center", ncols=most, handletextpad=0.5, columnspacing=1.2)
-
-
-def smallest_text_px(figure: Figure, screen_px: float = PHONE_PX) -> float:
-    """Height of the smallest text in px where the figure is shown ``screen_px`` wide."""
-    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text().strip()]
-    return min(float(text.get_fontsize()) for text in texts) * screen_px / (72 * figure.get_figwidth())
 
 
 def svg(figure: Figure, key: str) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
-
 import pandas as pd
 
 from allocpool import decisions, stats
@@ -147,19 +144,15 @@ def against_jmh(trials: pd.DataFrame) -> pd.DataFrame:
     return theirs.merge(ours, "left", keys, suffixes=(", JMH", ", ours"))
 
 
-def _configuration(row: dict[Hashable, Any]) -> str:
-    what = row["memory"] if row["mode"] == "access" else row["technique"]
-    detail = row["distribution"] if row["mode"] == "fragmentation" else f"{row['bytes']} bytes"
-    return f"{row['mode']} {what} {detail} on {row['served_by']}"
-
-
 def gaps(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
-    """Return what has no figure and why: failed and impossible trials, then what the profile leaves out, folded."""
+    """Return what has no figure and why: failed and impossible trials, then what the profile leaves out, counted."""
     bad = trials[trials["status"] != "ok"]
-    rows = [(_configuration(row), f"{row['status']}: {row['reason']}") for row in bad.to_dict("records")]
-    for mode, group in plan[~plan["planned"].astype(bool)].groupby("mode"):
-        rows.append((f"{mode}: {len(group)} combinations", str(group["left_out_because"].iloc[0])))
-    return pd.DataFrame(rows, columns=["what", "why"])
+    bad = bad.assign(why=bad["status"].astype(str) + ": " + bad["reason"].astype(str))
+    left_out = plan[~plan["planned"].astype(bool)].rename(columns={"left_out_because": "why"}).assign(served_by="all")
+    both = pd.concat([bad, left_out])
+    return (
+        both.groupby(["mode", "served_by", "why"], observed=True, sort=False).size().reset_index(name="configurations")
+    )
 
 
 def verdict(trials: pd.DataFrame) -> str:

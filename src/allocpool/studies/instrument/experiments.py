@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -17,14 +15,12 @@ from allocpool.packets.specs import OPTIONS, Configuration
 from allocpool.studies.instrument.specs import SIDES
 from allocpool.studies.instrument.story import PaceFit
 
-CAUSES: Mapping[str, str] = MappingProxyType(
-    {
-        "fixed_addresses": "where memory lies",
-        "large_pages": "the size of pages",
-        "foreground": "when code is compiled",
-        "c1_only": "what the optimising compiler decides",
-    }
-)
+CAUSES = {
+    "fixed_addresses": "where memory lies",
+    "large_pages": "the size of pages",
+    "foreground": "when code is compiled",
+    "c1_only": "what the optimising compiler decides",
+}
 """What trials of a configuration could differ by, by the option that holds it fixed."""
 ALL_CELLS, NEIGHBOURS = "all cells", "neighbours (the pace as covariate)"
 

@@ -25,7 +25,6 @@ TRACES = {
 """What a trial records that could go with its speed."""
 _LEAST_FREEDOM = 8
 _LEAST_OF_A_CELL = 3
-_COLUMNS = [*cell_data.CONFIGURATION]
 
 
 def _told(trials: pd.DataFrame) -> pd.DataFrame:
@@ -53,7 +52,7 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
     for name, what in TRACES.items():
         known = done[done[name].notna()] if name in done else done.iloc[:0]
         ranks = []
-        for _, group in known.groupby(_COLUMNS, observed=True):
+        for _, group in known.groupby(list(cell_data.CONFIGURATION), observed=True):
             if len(group) < _LEAST_OF_A_CELL or group[name].nunique() < 2:
                 continue
             pair = group[["ns_per_packet", name]].astype(float).rank()
@@ -79,7 +78,7 @@ def fast_against_slow(trials: pd.DataFrame) -> pd.DataFrame:
     the other speed has, too), and one per trace.
     """
     rows = []
-    for (configuration, strategy, case), group in _told(trials).groupby(_COLUMNS, observed=True):
+    for (configuration, strategy, case), group in _told(trials).groupby(list(cell_data.CONFIGURATION), observed=True):
         ordered = group.sort_values("ns_per_packet")
         logs = np.log(ordered["ns_per_packet"].to_numpy(dtype=np.float64))
         split = decisions.split_of_speeds(logs)

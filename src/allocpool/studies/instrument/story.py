@@ -197,11 +197,9 @@ def remedies(diagnosis: Diagnosis) -> pd.DataFrame:
 
 
 def host_table(host: Host) -> pd.DataFrame:
-    """The machine and its clock as two columns; what a system does not tell is called unknown."""
-    facts = host.model_dump(mode="json")
-    return pd.DataFrame(
-        {"what": [name.replace("_", " ") for name in facts], "value": [_as_text(value) for value in facts.values()]}
-    )
+    """The machine and its clock as two columns; what a system does not report is unknown."""
+    facts = {name.replace("_", " "): _as_text(value) for name, value in host.model_dump(mode="json").items()}
+    return pd.DataFrame(facts.items(), columns=["what", "value"])
 
 
 def _as_text(value: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -22,15 +21,6 @@ from allocpool.studies.native.study import STUDY, NativeProfile, ladder
 
 POOLED = "pool"
 LANGUAGES: dict[Language, str] = {"cpp": "C++", "java": "Java"}
-
-
-class _Step(NamedTuple):
-    """A comparison that is one step of an argument: what costs more, and what costs less."""
-
-    larger: str
-    larger_strategy: str
-    smaller: str
-    smaller_strategy: str = POOLED
 
 
 def in_groups(rows: pd.DataFrame, profile: NativeProfile, *groups: str) -> pd.DataFrame:
@@ -114,35 +104,33 @@ def events_grid(counters: pd.DataFrame) -> pd.DataFrame:
 
 
 _STEPS = {
-    "pooling in place of new and delete in flat C++": _Step("cpp/flat", "alloc", "cpp/flat"),
-    "pooled C++ packets in one region": _Step("cpp/flat", POOLED, "cpp/slab/glibc/contiguous"),
-    "that region laid out for the caches": _Step("cpp/slab/glibc/contiguous", POOLED, "cpp/slab"),
-    "one region over C++ packets that are aligned and fetched ahead as well": _Step(
-        "cpp/flat/glibc/inline+one_line+stride+prefetch", POOLED, "cpp/slab"
+    "pooling in place of new and delete in flat C++": ("cpp/flat", "alloc", "cpp/flat"),
+    "pooled C++ packets in one region": ("cpp/flat", POOLED, "cpp/slab/glibc/contiguous"),
+    "that region laid out for the caches": ("cpp/slab/glibc/contiguous", POOLED, "cpp/slab"),
+    "one region over C++ packets that are aligned and fetched ahead as well": (
+        "cpp/flat/glibc/inline+one_line+stride+prefetch", POOLED, "cpp/slab",
     ),
-    "no objects, one region in Java": _Step("java/native/g1/25", POOLED, "java/flat/g1/25/contiguous"),
-    "Java's region laid out for the caches": _Step("java/flat/g1/25/contiguous", POOLED, "java/flat/g1/25"),
-}
+    "no objects, one region in Java": ("java/native/g1/25", POOLED, "java/flat/g1/25/contiguous"),
+    "Java's region laid out for the caches": ("java/flat/g1/25/contiguous", POOLED, "java/flat/g1/25"),
+}  # fmt: skip
+"""What costs more, with its strategy, and what costs less, pooled."""
 
 
 def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the steps by case, all decided together: what each is, both costs in ns, the gain, what an average would
     hide, and the verdict."""
     names, pairs = [], []
-    for case, (what, step) in product(CASES, _STEPS.items()):
-        larger, smaller = Configuration.parse(step.larger).label, Configuration.parse(step.smaller).label
-        top = cell_data.by_block(trials, larger, step.larger_strategy, case)
-        bottom = cell_data.by_block(trials, smaller, step.smaller_strategy, case)
+    for case, (what, (more, strategy, less)) in product(CASES, _STEPS.items()):
+        larger, smaller = Configuration.parse(more).label, Configuration.parse(less).label
+        top = cell_data.by_block(trials, larger, strategy, case)
+        bottom = cell_data.by_block(trials, smaller, POOLED, case)
         if len(top) and len(bottom):
-            pair = (top, bottom)
-            names.append({"case": case, "step": what, "from": f"{larger}, {step.larger_strategy}",
-                          "to": f"{smaller}, {step.smaller_strategy}",
+            names.append({"case": case, "step": what, "from": f"{larger}, {strategy}", "to": f"{smaller}, {POOLED}",
                           "from ns": stats.geometric_mean(top), "to ns": stats.geometric_mean(bottom)})  # fmt: skip
-            pairs.append(pair)
+            pairs.append((top, bottom))
     compared = decisions.compare_together(pairs)
-    pays = {1: PAYS, -1: COSTS}
     return tables.comparisons(names, compared, "gain").assign(
-        verdict=[pays.get(one.direction, NO_GAIN if one.equivalent else OPEN) for one in compared]
+        verdict=[{1: PAYS, -1: COSTS}.get(one.direction, NO_GAIN if one.equivalent else OPEN) for one in compared]
     )
 
 

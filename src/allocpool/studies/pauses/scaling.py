@@ -72,6 +72,5 @@ def for_reader(fitted: pd.DataFrame) -> pd.DataFrame:
     if fitted.empty:
         return pd.DataFrame(columns=["configuration", "strategy", *MEASURES])
     grid = fitted.pivot(index=["configuration", "strategy"], columns="measure", values="text")
-    order = {name: number for number, name in enumerate(configuration_order(fitted))}
-    grid = grid.reindex(columns=[name for name in MEASURES if name in grid]).reset_index()
-    return grid.sort_values("configuration", key=lambda column: column.map(order), ignore_index=True, kind="stable")
+    grid = grid.reindex(columns=[name for name in MEASURES if name in grid])
+    return grid.reindex(configuration_order(fitted), level=0).rename_axis(columns=None).reset_index()
