@@ -43,7 +43,7 @@ def test_a_missing_essential_is_told_and_ends_with_1(tmp_path: Path, monkeypatch
     result = CliRunner().invoke(doctor_command)
     assert result.exit_code == 1
     assert "mvn is missing (3.6 or newer): install maven" in result.output
-    assert "its pace is not told before the build" in result.output
+    assert "its pace is not known before the build" in result.output
     assert "not ready: essentials are missing" in result.output
     last = result.output.rstrip().splitlines()[-1]
     assert last.startswith("to install what is missing (Debian): apt-get install ")

@@ -214,7 +214,7 @@ def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
     parts = [f"Measured on {_machine(provenance)}. {quiet_or_noisy(measured.batch)}"]
     other = store.stored("realtime", measured.profile)[1]
     if other and other["host_id"] != provenance.get("host_id", other["host_id"]):
-        parts.append(f"With a deadline on {_machine(other)}.")
+        parts.append(f"With a deadline measured on another machine: {_machine(other)}.")
     if measured.profile == MEANINGLESS:
         parts.insert(0, f"**These figures mean nothing**: profile {MEANINGLESS} only tries whether everything runs.")
     return " ".join(parts)

@@ -65,7 +65,8 @@ class Outlook(BaseModel):
         strayed = {_NAMES[name]: spread for name, spread in calm.spread.items()}
         taken = {"the hypervisor": calm.steal_share, "other processes": calm.other_cpu_share}
         shares = strayed | {who: share for who, share in taken.items() if share is not None}
-        seen = ", ".join(f"{what} {share:.1%}" for what, share in shares.items())
+        pace = [] if strayed else ["its pace is not known before the build"]
+        seen = ", ".join([*pace, *(f"{what} {share:.1%}" for what, share in shares.items())])
         shown = (
             "how far trials differ was never measured" if self.spread is None
             else "everything will stay inconclusive" if self.smallest_effect is None

@@ -39,7 +39,7 @@ INTERVALS = (
     "Intervals: 95% over trials (Student), which hold whenever one looks, with the noise and the choice of the base in "
     "them; savings are decided together."
 )
-SAVES, COSTS, NO_MATTER, OPEN = "saves", "costs more", "no difference that matters", "open"
+SAVES, COSTS, NO_MATTER, OPEN = "saves", "costs more", "no difference that matters", "inconclusive"
 _OF_SAVED = ["configuration", "layout", "runtime", "collector", "case", "scale"]
 
 
@@ -83,7 +83,7 @@ class Saving:
 
     @property
     def verdict(self) -> str:
-        """`SAVES`, `COSTS`, `NO_MATTER` or `OPEN`; open below `FEWEST` trials a side."""
+        """`SAVES`, `COSTS`, `NO_MATTER` or `OPEN`; inconclusive below `FEWEST` trials a side."""
         if self.n < FEWEST:
             return OPEN
         if -self.matters_ns < self.low and self.high < self.matters_ns:
@@ -91,7 +91,7 @@ class Saving:
         return SAVES if self.low > 0 else COSTS if self.high < 0 else OPEN
 
     def text(self) -> str:
-        """``saves 12 (8 to 16)``, ``open (3, -2 to 8)``."""
+        """``saves 12 (8 to 16)``, ``inconclusive (3, -2 to 8)``."""
         spread = "one trial" if math.isnan(self.low) else f"{_number(self.low)} to {_number(self.high)}"
         if self.verdict == SAVES:
             return f"saves {_number(self.saved_ns)} ({spread})"
