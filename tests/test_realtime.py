@@ -26,7 +26,6 @@ from allocpool.studies.realtime.child import placement
 from allocpool.studies.realtime.child import search as search_child
 from allocpool.studies.realtime.child.pace import SLOWED, FullPace
 from allocpool.studies.realtime.child.placement import Watched, own_cores, siblings
-from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES
 from allocpool.studies.realtime.measurement import Bracket
 from allocpool.studies.realtime.specs import SearchSpec
 from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime, searched_cells
@@ -211,6 +210,36 @@ def test_cores_are_given_away_only_where_one_is_to_spare(
     first = {one: one - one % threads_of_a_core for one in usable}
     monkeypatch.setattr(placement, "siblings", lambda one: frozenset(range(first[one], first[one] + threads_of_a_core)))
     assert own_cores() == cores
+
+
+def test_every_time_follows_the_scale_unless_it_is_given() -> None:
+    times = ("input_queue_ms", "full_seconds", "cap_seconds", "warmup_seconds", "prologue_seconds", "probe_seconds")
+    settings: dict[str, Any] = {"layout": "heap", "strategy": "pool"}
+    whole = SearchSpec(**settings)
+    tenth = SearchSpec(**settings, scale=0.1)
+    assert whole.input_queue_ms == 100
+    assert [getattr(tenth, name) for name in times] == pytest.approx([getattr(whole, name) / 10 for name in times])
+    assert SearchSpec(**settings, scale=0.1, input_queue_ms=100).input_queue_ms == 100
+    profile = RealtimeProfile(profile="p", blocks=1, scale=0.1, configurations=("cpp/flat",))
+    assert [getattr(profile, name) for name in times] == [getattr(tenth, name) for name in times]
+
+
+def test_what_every_study_with_batch_trials_asks_for_is_run_once() -> None:
+    """The smoke profile has the same sizes and lengths in both."""
+    batch = {item.spec for item in campaign.open_study("batch", "smoke").plan()}
+    own = {item.spec for item in campaign.open_study("realtime", "smoke").plan() if item.spec.mode == "batch"}
+    shared = {spec for spec in own if spec.cell_name() in {other.cell_name() for other in batch}}
+    assert shared and shared <= batch
+
+
+def test_long_trials_wait_for_rare_collections_in_the_cases_that_are_named() -> None:
+    plan = campaign.open_study("realtime", "article").plan()
+    long = [item.spec for item in plan if isinstance(item.spec, RealtimeSpec) and item.spec.cap_seconds > 30]
+    assert {(spec.configuration.key, spec.strategy, spec.case, spec.cap_seconds) for spec in long} == {
+        ("java/native/cms/11", "pool", "B", 3600.0), ("java/native/cms/11", "pool", "C", 300.0),
+    }  # fmt: skip
+    assert sorted(spec.block for spec in long) == sorted([*range(5)] * 2)
+    assert {(spec.interval_ns, spec.input_queue_ms, spec.scale) for spec in long} == {(1000.0, 100.0, 1.0)}
 
 
 @pytest.mark.parametrize("language", CONFIGURATIONS)
@@ -490,6 +519,27 @@ def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> No
     assert planned == plan_realtime(settings, Machine(cores=2))
     limit_s = {"smoke": 90, "quick": 480, "standard": 20 * 3600}.get(profile, 72 * 3600)
     assert 0 < estimate_seconds(settings) <= limit_s
-    assert profile == "smoke" or settings.confirmations >= CONFIRMATIONS
-    enough = 5 if profile == "standard" else ENOUGH_SEARCHES
+    assert profile == "smoke" or settings.confirmations >= 5
+    enough = 5 if profile == "standard" else 3
     assert profile == "smoke" or not searched_cells(settings) or settings.blocks >= enough
+
+
+def test_the_article_profile_has_the_published_72_cells() -> None:
+    settings = campaign.open_study("realtime", "article").profile
+    assert isinstance(settings, RealtimeProfile)
+    planned = [item.spec for item in plan_realtime(settings, Machine(cores=2))]
+    searches = [spec for spec in planned if isinstance(spec, SearchSpec)]
+    cells = {(spec.configuration.key, spec.strategy, spec.case) for spec in searches}
+    today = {cell for cell in cells if cell[0].startswith("java/") and cell[0].split("/")[3] == "25"}
+    assert {cell[0].split("/")[2] for cell in today} == {"parallel", "g1", "genzgc", "shenandoah"}
+    published = {cell for cell in cells - today if cell[0].split("/")[1] in ("heap", "native", "allocating")}
+    assert len(published | {cell for cell in cells if cell[0].startswith("cpp/flat")}) == 72
+    assert {spec.heap_mb for spec in searches if spec.layout == "heap"} == {2048}
+
+
+def test_the_plan_is_told_with_its_time_on_the_command_line(data: Path) -> None:
+    command = [sys.executable, "-m", "allocpool.cli", "plan", "realtime", "--profile", "smoke", "--json"]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert told["trials"] == sum(cell["trials"] for cell in told["cells"])
+    assert told["expected_s"] == pytest.approx(sum(cell["expected_s"] for cell in told["cells"]))
+    assert not data.exists(), "a plan starts nothing"

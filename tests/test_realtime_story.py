@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from allocpool.campaign import hosts, tidy
+from allocpool.evidence.style import log_axis, new_figure
 from allocpool.packets.specs import SETTINGS
 from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
+from allocpool.studies.realtime.tables import SCHEMAS
 
 _PLAIN: dict[str, Any] = {
     **dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS)),
@@ -30,29 +33,42 @@ CPP: dict[str, Any] = {
 }  # fmt: skip
 
 
-def search(**changes: Any) -> dict[str, Any]:
-    """One finished search that brackets 285 to 300 ns."""
+NOTHING = {name: tidy.frame([], schema) for name, schema in SCHEMAS.items()}
+APART = [sign * step for step in (0.02, 0.05, 0.1, 0.2, 0.3, 0.5) for sign in (-1, 1)]
+
+
+def placed(edge_ns: float | None = 300.0, lost_ppm: float = 2e4, **changes: Any) -> list[dict[str, Any]]:
+    """A dozen adaptive trials of a cell around a sharp boundary; all lose where there is none."""
+    intervals_ns = [edge_ns * math.exp(step) for step in APART] if edge_ns else [1_000.0] * 2 + [10_000.0] * 10
+    return [
+        {
+            **JAVA, "trial_id": f"{sorted(changes.items())} {block}", "strategy": "pool", "case": "A", "block": block,
+            "status": "ok", "reason": None, "scale": 0.3, "interval_ns": ns, "input_queue_ms": 30.0,
+            "queue_factor": 1.0, "heap_factor": 1.0, "slip_max_ms": 0.0, "delay_max_us": 20.0, "queue_size": 500,
+            "stored_count": 500, "majors": 3, "decides_long_pauses": True, "prologue_ns_per_packet": 50.0,
+            "gc_pause_max_ms": 1.0, "lost": int(lost), "lost_ppm": lost_ppm if lost else 0.0, **changes,
+        }
+        for block, ns in enumerate(intervals_ns)
+        for lost in [edge_ns is None or ns < edge_ns]
+    ]  # fmt: skip
+
+
+def of(*cells: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
+    """The tables of a campaign with these adaptive trials."""
+    return {**NOTHING, "placed": pd.DataFrame([row for cell in cells for row in cell])}
+
+
+def cells(*of_cells: list[dict[str, Any]]) -> pd.DataFrame:
+    return realtime_cells.realtime_cells(of(*of_cells))
+
+
+def search(block: int = 0, **changes: Any) -> dict[str, Any]:
+    """One finished search."""
     return {
-        **JAVA, "trial_id": str(sorted(changes.items())), "strategy": "pool", "case": "A", "block": 0, "status": "ok",
-        "reason": None, "heap_factor": 1.0, "low_ns": 20.0, "ndr_ns": 300.0, "ndr_fails_ns": 285.0, "pdr_ns": 300.0,
-        "pdr_fails_ns": 285.0, "compared_ns": None, "compared_lost_ppm": None, "larger_heap_factor": None,
-        "larger_heap_lost_ppm": None, "larger_heap_gap": None,
-        "confirmations": 5, "intervals_tried": 4, "highest_trials": 0, "highest_losing": 0, "high_ns": 10_000.0,
-        "probes": 12, "full_trials": 4, "caps_reached": 1, "search_seconds": 20.0, "grid_trials": 110,
-        "grid_seconds": 300.0, "queue_factor": 1.0, "input_queue_ms": 10.0, "scale": 0.1, "pdr_loss_ratio": 200e-6,
-        "majors_seen": 3, "hit_cap": False, "decides_long_pauses": True, "larger_heap_majors_seen": None,
-        "larger_heap_hit_cap": None, "larger_heap_decides": None, **changes,
+        **JAVA, "trial_id": f"search {block}", "strategy": "pool", "case": "A", "block": block, "status": "ok",
+        "reason": None, "scale": 0.1, "heap_factor": 1.0, "input_queue_ms": 10.0, "queue_factor": 1.0,
+        "queue_size": 500, "stored_count": 500, "decides_long_pauses": True, **changes,
     }  # fmt: skip
-
-
-def losing(**changes: Any) -> dict[str, Any]:
-    """A search that found no interval, and a loss of 2% instead."""
-    none = {"ndr_ns": None, "pdr_ns": None, "ndr_fails_ns": 5000.0, "pdr_fails_ns": 5000.0}
-    return search(**{**none, "compared_lost_ppm": 2e4, "compared_ns": 1000.0, **changes})
-
-
-def cells(*searches: dict[str, Any]) -> pd.DataFrame:
-    return realtime_cells.realtime_cells(pd.DataFrame(list(searches)))
 
 
 def sweep(lost_ppm: float, queue_ms: float = 100.0, factor: float = 1.0, **changes: Any) -> dict[str, Any]:
@@ -68,133 +84,156 @@ def sweep(lost_ppm: float, queue_ms: float = 100.0, factor: float = 1.0, **chang
 NO_TRIALS = pd.DataFrame([sweep(0.0)]).iloc[:0]
 
 
-def test_a_cell_passes_where_most_searches_pass() -> None:
-    spread = [search(block=0), search(block=1, ndr_ns=330.0, ndr_fails_ns=310.0)]
-    (row,) = cells(*spread).to_dict("records")
-    assert (row["answer"], row["n"], row["n_ndr"]) == ("ndr", 2, 2)
-    assert row["ndr_ns"] == pytest.approx((300 * 285 * 330 * 310) ** 0.25)
-    (row,) = cells(*spread, losing(block=2)).to_dict("records")
-    assert (row["answer"], row["n_ndr"]) == ("ndr", 2)
-    (row,) = cells(search(block=0), losing(block=1), losing(block=2, compared_lost_ppm=4e4)).to_dict("records")
-    assert row["answer"] == "loses" and np.isnan(row["ndr_ns"])
-    assert row["lost_percent"] == pytest.approx((2.0 * 4.0) ** 0.5), "a geometric mean over trials"
-    assert row["lost_low_percent"] < 2.0 and row["lost_high_percent"] > 4.0
+def test_a_cell_has_its_boundary_or_what_it_loses() -> None:
+    found = cells(placed(), placed(None, case="B"), placed(None, 4e4, case="C")).set_index("case")
+    assert found["answer"].tolist() == ["ndr", "loses", "loses"] and (found["n"] == 12).all()
+    assert found.loc["A", "ndr_low_ns"] < 300 < found.loc["A", "ndr_high_ns"] < 400
+    assert found.loc["A", "ndr_ns"] == pytest.approx(300, rel=0.05) and found["repeated"].all()
+    assert found["lost_percent"].tolist()[1:] == pytest.approx([2.0, 4.0])
+    few = cells(placed()[:3])
+    assert np.isnan(few["ndr_low_ns"][0]) and not few["repeated"][0]
 
 
-def test_repeated_searches_narrow_what_is_known_of_a_cell() -> None:
-    def widths(count: int) -> float:
-        answers = itertools.islice(itertools.cycle((300.0, 330.0, 310.0, 290.0)), count)
-        (row,) = cells(
-            *(search(block=block, ndr_ns=ns, ndr_fails_ns=0.95 * ns) for block, ns in enumerate(answers))
-        ).to_dict("records")
-        assert row["every_ndr"].passing == count
-        return float(row["ndr_high_ns"] / row["ndr_low_ns"])
-
-    assert widths(3) > widths(6) > widths(12) > 1 / 0.95
-    (alone,) = cells(search()).to_dict("records")
-    assert np.isnan(alone["ndr_low_ns"]) and not alone["repeated"]
-    table = realtime_report.summary_table(cells(*(search(block=b) for b in range(3))), "t", "s").as_raw_html()
-    assert "285\u2013300" in table
+def test_a_cell_is_as_weak_as_the_weakest_of_its_trials() -> None:
+    rows = placed()
+    rows[-1] |= {"majors": 0, "decides_long_pauses": False}
+    (row,) = cells(rows).to_dict("records")
+    assert (row["majors_seen"], row["decides_long_pauses"]) == (0, False)
 
 
-def at_scale(scale: float, factor: float, lost_ppm: float, **changes: Any) -> dict[str, Any]:
-    trial_id = f"{scale}/{factor}/{lost_ppm}"
-    return (
-        sweep(lost_ppm, 100 * scale * factor) | {"scale": scale, "queue_factor": factor, "trial_id": trial_id} | changes
-    )
+def test_trials_of_searches_have_a_boundary_but_decide_nothing_and_stand_behind_adaptive_ones() -> None:
+    probe = {"slip_max_ms": 0.0, "majors": 3, "generated": 1000}
+    probes = [
+        {**probe, "trial_id": f"search {block}", "kind": kind, "interval_ns": ns, "lost": lost, "lost_ppm": 1e3 * lost}
+        for block in range(3)
+        for kind, ns, lost in (("full", 285.0, 9), ("full", 300.0, 0), ("full", 310.0, 0), ("probe", 900.0, 500))
+    ]
+    searches = [search(block) for block in range(3)] + [
+        search(3, heap_factor=5.0),
+        search(4, case="B", status="failed"),
+    ]
+    tables = {**NOTHING, "searches": pd.DataFrame(searches), "probes": pd.DataFrame(probes)}
+    found = realtime_cells.realtime_cells(tables).set_index("case")
+    assert 285 < found.loc["A", "ndr_ns"] < 300 and found.loc["A", "n"] == 9
+    assert not found.loc["A", "repeated"] and found.loc["B", "gap_word"] == "failed"
+    both = realtime_cells.realtime_cells({**tables, "placed": of(placed(700.0))["placed"]}).set_index("case")
+    assert both.loc["A", "ndr_ns"] == pytest.approx(700, rel=0.05) and both.loc["A", "repeated"]
 
 
-def test_the_same_cell_at_several_scales_is_compared_by_both_rules_for_the_queue() -> None:
-    rows = [at_scale(scale, 1.0, 1e4 + block, block=block) for scale in (0.1, 0.2, 1.0) for block in (0, 1)]
-    rows += [at_scale(scale, 1 / scale, 1e4 * scale, block=block) for scale in (0.1, 0.2) for block in (0, 1)]
-    table = realtime_cells.similar(pd.DataFrame(rows))
-    assert table.groupby("queue")["scale"].apply(sorted).to_dict() == {
-        realtime_cells.FOLLOWS: [0.1, 0.2, 1.0],
-        realtime_cells.UNSCALED: [0.1, 0.2, 1.0],
-    }
-    assert set(table["over_cost"]) == {5.0} and set(table["n"]) == {2}
-    assert len(plots.similarity(table).axes) == 2
+def test_few_lost_is_told_apart_from_none_and_a_failure_has_its_reason() -> None:
+    few = [row | {"lost": 1, "lost_ppm": max(row["lost_ppm"], 50.0)} for row in placed()]
+    failed = [placed(case="B", status="out_of_memory", reason="Java heap space")[0]]
+    found = cells(few, failed).set_index("case")
+    assert found.loc["A", "answer"] == "pdr"
+    assert found.loc["B", "gap"] == "out of memory: Java heap space"
+    table = realtime_report.summary_table(found.reset_index(), "title", "subtitle").as_raw_html()
+    assert "few lost" in table and "out of memory" in table and "pub. lost 17.0%" in table
 
 
-def test_the_smallest_interval_is_set_beside_the_cost_in_batch() -> None:
-    batch = pd.DataFrame([
-        {**JAVA, "strategy": "pool", "case": "A", "block": block, "status": "ok", "reason": None, "ns_per_packet": cost}
-        for block, cost in enumerate((100.0, 100.0))
-    ])  # fmt: skip
-    rows = cells(search(), losing(case="B"))
-    both = realtime_cells.against_batch(rows, batch)
-    assert both["ratio"].tolist() == pytest.approx([(300 * 285) ** 0.5 / 100])
-    plots.batch_and_realtime(both)
+@pytest.mark.parametrize(("pool", "alloc"), [("pool", "alloc"), ("alloc", "pool")])
+def test_the_verdict_turns_with_the_data(pool: str, alloc: str) -> None:
+    word = {"pool": "pool", "alloc": "allocate"}[pool]
+    for dear in (700.0, None):
+        told = realtime_report.verdict(cells(placed(strategy=pool), placed(dear, strategy=alloc)))
+        assert f"In real time: {word}." in told
+    once = realtime_report.verdict(cells(placed(strategy=pool)[:4], placed(700.0, strategy=alloc)[:4]))
+    assert once.startswith("**Open.**")
 
 
-def test_a_placed_cell_is_set_beside_what_its_own_trials_cost_before_the_source_starts() -> None:
-    searched = pd.DataFrame([search(strategy="alloc"), search(strategy="alloc", block=1)])
-    intervals_ns = (100.0, 400.0, 200.0, 300.0, 250.0, 220.0, 270.0, 240.0)
-    placed = pd.DataFrame([
-        sweep(1e6 * lost / 1000) | {
-            "trial_id": f"placed{block}", "block": block, "interval_ns": interval_ns, "lost": lost,
-            "delay_max_us": 20.0, "prologue_ns_per_packet": 50.0, "queue_size": 500, "stored_count": 500,
-            "reason": None,
-        }
-        for block, interval_ns in enumerate(intervals_ns)
-        for lost in [0 if interval_ns > 245 else 100]
-    ])  # fmt: skip
-    batch = pd.DataFrame([
-        {**JAVA, "strategy": strategy, "case": case, "block": 0, "status": "ok", "reason": None, "ns_per_packet": 100.0}
-        for strategy, case in (("alloc", "A"), ("pool", "C"))
-    ])  # fmt: skip
-    rows = realtime_cells.realtime_cells(searched, placed)
-    both = realtime_cells.against_batch(rows, batch, placed).set_index("strategy")
-    assert both["ns"].to_dict() == pytest.approx({"alloc": 100.0, "pool": 50.0})
-    assert 4 < both["ratio"]["pool"] < 6
-
-
-def test_a_search_with_another_heap_is_another_cell() -> None:
-    assert len(cells(search(), search(heap_factor=5.0, ndr_ns=100.0))) == 1
-    assert cells(search(), search(heap_factor=5.0, ndr_ns=100.0))["ndr_ns"].tolist() == pytest.approx(
-        [(300 * 285) ** 0.5]
-    )
-
-
-def three(*searches: dict[str, Any]) -> pd.DataFrame:
-    """Cells of three searches each."""
-    return cells(*(one | {"block": block} for one in searches for block in range(3)))
-
-
-def test_a_side_without_an_interval_wins_by_no_number_of_times() -> None:
-    found = three(search(case="B"), losing(strategy="alloc", case="B"))
-    both = realtime_report.pool_or_allocate(found)
+def test_what_trials_do_not_tell_apart_stays_open() -> None:
+    assert realtime_report.verdict(cells(placed(), placed(305.0, strategy="alloc"))).startswith("**Open.**")
+    assert realtime_report.verdict(cells(placed()).iloc[:0]).startswith("**Open.**")
+    neither = realtime_report.pool_or_allocate(cells(placed(None), placed(None, strategy="alloc")))
+    assert neither["decided"].tolist() == ["neither passes"]
+    both = realtime_report.pool_or_allocate(cells(placed(case="B"), placed(None, strategy="alloc", case="B")))
     assert both["decided"].tolist() == ["pooling"] and both["ratio"].isna().all()
 
 
-def probes_of(
-    trial_id: str, *measured: tuple[float, float], kind: str = "full", **changes: Any
-) -> list[dict[str, Any]]:
-    """Measurements at an interval, each with what it lost of a million."""
-    return [
-        {
-            "trial_id": trial_id, "kind": kind, "interval_ns": ns, "lost_ppm": lost, "slip_max_ms": 0.0,
-            "generated": 1000, **changes,
-        }
-        for ns, lost in measured
-    ]  # fmt: skip
+def test_percentiles_come_from_the_buckets() -> None:
+    median, most = histogram_percentiles_us([(1000, 90), (2047, 10)], [50.0, 100.0])
+    assert (median, most) == (1.0, 2.047)
+    assert all(np.isnan(histogram_percentiles_us([], [50.0])))
 
 
-def test_where_losses_begin_is_fitted_to_trials_of_full_length_beside_the_searches() -> None:
-    searches = [search(block=block, trial_id=str(block)) for block in range(3)]
-    trials = [(ns, lost) for ns, lost in ((270.0, 9e3), (285.0, 9e3), (300.0, 0.0), (315.0, 0.0)) for _ in range(5)]
-    rows = [row for block in range(3) for row in probes_of(str(block), *trials)]
-    left_out = [
-        *probes_of("0", (300.0, 5e5), kind="probe"), *probes_of("0", (900.0, 5e5), slip_max_ms=9.0),
-        *probes_of("0", (900.0, 5e5), kind="larger heap"),
-    ]  # fmt: skip
-    tables = pd.DataFrame(searches), pd.DataFrame([*rows, *left_out])
-    found = realtime_cells.realtime_cells(tables[0])
-    fitted = realtime_cells.boundaries(found, *tables)
-    (row,) = fitted.to_dict("records")
-    assert (row["trials"], row["losing"], row["agrees"]) == (60, 30, True)
-    assert 280 < row["edge_low_ns"] < row["edge_ns"] < row["safe_ns"] < 315
-    assert realtime_report.boundary_table(fitted)["losing"].tolist() == [30]
-    elsewhere = tables[1].assign(interval_ns=2 * tables[1]["interval_ns"])
-    apart = realtime_cells.boundaries(found, tables[0], elsewhere)
-    assert apart["agrees"].tolist() == [False]
+def test_every_figure_can_be_drawn_of_nothing() -> None:
+    trials = NOTHING["trials"]
+    plots.rates(realtime_cells.realtime_cells(NOTHING))
+    plots.loss_curves(NOTHING)
+    plots.loss_over_time(NOTHING["samples"], trials)
+    plots.burst_timeline(NOTHING["bursts"], NOTHING["pauses"], NOTHING["slips"], trials)
+    plots.delay_distributions(NOTHING["delays"], trials)
+
+
+def test_a_rate_is_drawn_for_every_interval_that_passes() -> None:
+    rows = cells(placed(), placed(600.0, case="B"), placed(None, case="C"), placed(**CPP))
+    figure = plots.rates(rows)
+    assert [axis.get_title() for axis in figure.axes] == [CASE_WORDS[case] for case in "ABC"]
+    marks = [line for axis in figure.axes for line in axis.get_lines() if line.get_marker() == "D"]
+    xs = [x for line in marks for x in np.asarray(line.get_xdata(), float)]
+    drawn = sorted(x for x in xs if not math.isnan(x))
+    assert drawn == pytest.approx([1e3 / 600, 1e3 / 300, 1e3 / 300], rel=0.05)
+    assert "loses" in [text.get_text() for text in figure.axes[2].texts]
+
+
+def test_a_strategy_that_a_layout_lacks_is_no_gap_of_its_row() -> None:
+    slab = CPP | {"layout": "slab", "configuration": "C++ slab"}
+    rows = cells(
+        placed(**slab), placed(**slab, strategy="alloc", status="unavailable", reason="layout slab has pool alone")[:1],
+        placed(), placed(strategy="alloc", status="out_of_memory", reason="Java heap space")[:1],
+    )  # fmt: skip
+    assert sorted(rows["gap_word"].dropna()) == ["out of memory", "unavailable"]
+    assert [text.get_text() for text in plots.rates(rows).axes[0].texts] == ["out of memory"]
+
+
+def test_sweeps_are_a_table() -> None:
+    few = [sweep(5e4), sweep(10.0, 1000.0), sweep(3e4, factor=5.0)]
+    table = realtime_report.sweep_table(pd.DataFrame(few))
+    assert table["queue, times"].tolist() == ["1", "1", "10"] and table["heap, times"].tolist() == ["1", "5", "1"]
+    assert table["lost of a million"].tolist()[0] == "50,000 (50,000 to 50,000)"
+    assert table["published, of a million"].tolist() == ["90,000 (heap / CMS)", "6,000 (heap / CMS)", ""]
+    unpublished = [sweep(5e4, collector="shenandoah"), sweep(5e4, interval_ns=900.0)]
+    assert "published, of a million" not in realtime_report.sweep_table(pd.DataFrame(unpublished))
+
+
+def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: dict[str, pd.DataFrame] = {}
+    monkeypatch.setattr(hosts, "tables_of_hosts", lambda _study, profile: left if profile == "article" else {})
+    assert realtime_report.lost_at_published_sizes("article", "here") == ""
+    zgc: dict[str, Any] = {"configuration": "heap / ZGC / 11", "collector": "zgc"}
+    rows = [
+        sweep(lost, strategy=strategy, block=block, **facts)
+        for block in (0, 1)
+        for facts in (dict[str, Any](), zgc, {**CPP, "heap_factor": None})
+        for strategy, lost in (("alloc", 6e5 + 2e4 * block), ("pool", 5e4))
+    ]
+    others = [sweep(1e6, factor=5.0), sweep(1e6, 10.0), sweep(1e6, interval_ns=500.0), sweep(1e6, scale=0.1)]
+    left["trials"] = pd.DataFrame([*rows, *others]).assign(host_id="there")
+    told = realtime_report.lost_at_published_sizes("article", "here")
+    lead, blank, *table = told.splitlines()
+    assert "n = 2 trials each" in lead and "on another machine, ther." in lead
+    assert not blank, "a table begins after a blank line"
+    assert table == [
+        "| case | configuration | allocating | with a pool |",
+        "|---|---|---|---|",
+        "| C | C++ flat | 61% (60 to 62; published: 0%) | 5.0% (published: 0%) |",
+        "| C | heap / Parallel / 11 | 61% (60 to 62; published: 75%) | 5.0% (published: 9%) |",
+        "| C | heap / ZGC / 11 | 61% (60 to 62; published: 44%) | 5.0% (published: 0%) |",
+    ]
+    assert "another machine" not in realtime_report.lost_at_published_sizes("article", "there")
+    fewer = pd.DataFrame([sweep(1e6, strategy=strategy) for strategy in ("alloc", "pool")]).assign(host_id="another")
+    left["trials"] = pd.concat([fewer, left["trials"]], ignore_index=True)
+    assert realtime_report.lost_at_published_sizes("article", "here") == told, "of the other host that has most trials"
+    left["trials"] = left["trials"][left["trials"]["strategy"] == "alloc"]
+    assert realtime_report.lost_at_published_sizes("article", "there") == "", "one side says nothing of the other"
+
+
+@pytest.mark.parametrize("decades", range(1, 10))
+@pytest.mark.parametrize("panels", [1, 4, 8])
+def test_a_logarithmic_axis_of_any_panel_has_figures(decades: int, panels: int) -> None:
+    figure, axes = new_figure(panels, 1, 4.6, 0.8 + 2.0 * panels, sharey=True)
+    for axis in axes:
+        log_axis(axis, 0.3, 0.3 * 10**decades, "y", 1.6)
+    figure.canvas.draw()
+    low, high = axes[0].get_ylim()
+    told = [label.get_text() for label in axes[0].get_yticklabels() if low <= label.get_position()[1] <= high]
+    assert 3 <= len(told) <= 9 and all(told)

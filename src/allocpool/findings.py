@@ -106,8 +106,8 @@ class Measured:
 
     @cached_property
     def realtime(self) -> pd.DataFrame:
-        """The cells of the real-time study."""
-        return realtime_cells(self.searches, self._table("realtime", "placed"))
+        """Its cells."""
+        return realtime_cells(store.stored("realtime", self.profile)[0])
 
     @property
     def effect(self) -> float:

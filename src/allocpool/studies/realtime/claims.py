@@ -1,8 +1,8 @@
 """The real-time conclusions of "To allocate or to pool?", each as a test that fresh data can fail.
 
-A cell reaches real time or does not (some interval passes, or none does), and one cell's smallest interval lies below
-another's: both are shown by searches (`allocpool.studies.realtime.contrasts`). Remarks on queues and heaps are put to
-single trials, and only to those that saw what the remark is about. The published table goes through the same tests.
+A cell reaches real time or does not, and one cell's smallest interval lies below another's: both by their trials
+(`allocpool.studies.realtime.placed`). Remarks on queues and heaps are put to single trials that saw what they are
+about. The published table goes through the same tests.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import pandas as pd
+import scipy
 
 from allocpool import decisions, stats
 from allocpool.decisions import FEWEST, effect_that_matters
@@ -49,7 +50,6 @@ from allocpool.studies.realtime.cells import (
     realtime_cells,
     sweep_trials,
 )
-from allocpool.studies.realtime.contrasts import most_loss_chance, p_fails, p_works
 from allocpool.studies.realtime.placed import p_smaller
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS, PDR_LOSS_RATIO
 from allocpool.studies.realtime.tables import ABOUT_ONE, is_about_one
@@ -135,32 +135,29 @@ class Realtime:
         return cls(with_families(choices, set_up, cells), with_families(finished(trials), set_up, cells), set_up)
 
     def gap(self, row: Any) -> str | None:
-        """Why a cell decides nothing, or None: no figure, or too few searches for a spread."""
+        """Why a cell decides nothing, or None."""
         if row.n == 0:
             return str(row.gap)
         if self.set_up == PUBLISHED:
             return None
         if row.every_pdr.gap is not None:
             return str(row.every_pdr.gap)
-        queue = getattr(row, "queue_factor", None)
-        if queue is not None and pd.notna(queue) and not is_about_one(queue):
-            return f"its input queue is {queue:.3g} times the published one at this scale: another experiment"
+        if pd.notna(row.queue_factor) and not is_about_one(row.queue_factor):
+            return f"its input queue is {row.queue_factor:.3g} times that of this scale: another experiment"
         return None
 
 
+Chances = tuple[float, float]
+"""Of so much for a finding, and for its reverse beyond the equivalence margin, were it not so."""
+
+
 class Finding(NamedTuple):
-    """One row of evidence: the chances of so much for it, and for its reverse beyond what matters, were it not so; NaN
-    where it was not measured, and then ``gaps`` is what it lacks."""
+    """One row of evidence; NaN chances where it was not measured, and then ``gaps`` is what it lacks."""
 
     configuration: str
     found: str
-    p: float
-    p_against: float
+    chances: Chances
     gaps: tuple[Missing, ...] = ()
-
-
-Chances = tuple[float, float]
-"""``p`` and ``p_against`` of a finding."""
 
 
 def _exact(sign: float) -> Chances:
@@ -168,20 +165,18 @@ def _exact(sign: float) -> Chances:
     return float(not sign > 0), float(not sign < 0)
 
 
-def _finding(configuration: str, found: str, chances: Chances) -> Finding:
-    return Finding(configuration, found, *chances)
-
-
 def _not_measured(configuration: str, *gaps: Missing | str) -> Finding:
     missing = tuple(gap if isinstance(gap, Missing) else Missing(configuration, gap) for gap in gaps)
-    return Finding(configuration, "no figure", math.nan, math.nan, missing)
+    return Finding(configuration, "no figure", (math.nan, math.nan), missing)
 
 
 def evidence_of(findings: Sequence[Finding], missing: Iterable[Missing] = ()) -> Evidence:
     """Findings as evidence, with the reasons of those that were not measured."""
-    rows = pd.DataFrame(findings, columns=list(Finding._fields)).drop(columns="gaps")
-    shown = claims.shown_by(rows["p"].astype(float).tolist(), rows["p_against"].astype(float).tolist())
-    rows.insert(2, "shown", pd.Series(shown, index=rows.index, dtype="object"))
+    p, p_against = ([item.chances[side] for item in findings] for side in (0, 1))
+    rows = pd.DataFrame({
+        "configuration": [item.configuration for item in findings], "found": [item.found for item in findings],
+        "shown": pd.Series(claims.shown_by(p, p_against), dtype="object"), "p": p, "p_against": p_against,
+    })  # fmt: skip
     return Evidence(rows, tuple(dict.fromkeys([*missing, *(gap for item in findings for gap in item.gaps)])))
 
 
@@ -238,39 +233,31 @@ def _gaps(data: Realtime, *rows: Any) -> list[Missing]:
     return [Missing(_name(row), gap) for row in rows if (gap := data.gap(row))]
 
 
+def _of_cells(
+    data: Realtime, wanted: Wanted, chances: Callable[[Any], Chances], name: Callable[[Any], str] = _name
+) -> Evidence:
+    """These chances of each cell that decides something."""
+    findings = [
+        _not_measured(name(row), gap) if (gap := data.gap(row)) else Finding(name(row), _outcome(row), chances(row))
+        for row in records(wanted.among(data.cells))
+    ]
+    return evidence_of(findings, wanted.missing(data.cells))
+
+
 def _reaches(expected: bool, wanted: Wanted) -> Callable[[Realtime], Evidence]:
     """Whether some interval passes in each of these cells, as expected or not."""
-
-    def evidence(data: Realtime) -> Evidence:
-        findings = []
-        for row in records(wanted.among(data.cells)):
-            if gap := data.gap(row):
-                findings.append(_not_measured(_name(row), gap))
-            else:
-                works, fails = _works(data, row)
-                chances = (works, fails) if expected else (fails, works)
-                findings.append(_finding(_name(row), _outcome(row), chances))
-        return evidence_of(findings, wanted.missing(data.cells))
-
-    return evidence
+    way = 1 if expected else -1
+    return lambda data: _of_cells(data, wanted, lambda row: _works(data, row)[::way])
 
 
 def _keeps_up(limits_ns: dict[str, float], wanted: Wanted) -> Callable[[Realtime], Evidence]:
     """Whether each of these cells passes at about an interval, by case, or at a smaller one."""
-
-    def evidence(data: Realtime) -> Evidence:
-        findings = []
-        for row in records(wanted.among(data.cells)):
-            name = f"{_name(row)} at {limits_ns[row.case]:g} ns"
-            if gap := data.gap(row):
-                findings.append(_not_measured(name, gap))
-            else:
-                findings.append(
-                    _finding(name, _outcome(row), _within(data, row, effect_that_matters() * limits_ns[row.case]))
-                )
-        return evidence_of(findings, wanted.missing(data.cells))
-
-    return evidence
+    return lambda data: _of_cells(
+        data,
+        wanted,
+        lambda row: _within(data, row, effect_that_matters() * limits_ns[row.case]),
+        lambda row: f"{_name(row)} at {limits_ns[row.case]:g} ns",
+    )
 
 
 def _faster(data: Realtime, pairs: Iterable[tuple[Any, Any]]) -> list[Finding]:
@@ -282,7 +269,7 @@ def _faster(data: Realtime, pairs: Iterable[tuple[Any, Any]]) -> list[Finding]:
             findings.append(_not_measured(names, *gaps))
         else:
             chances = _p_smaller(data, left, right), _p_smaller(data, right, left, effect_that_matters())
-            findings.append(_finding(names, f"{_outcome(left)}, {_outcome(right)}", chances))
+            findings.append(Finding(names, f"{_outcome(left)}, {_outcome(right)}", chances))
     return findings
 
 
@@ -300,7 +287,7 @@ def _fastest(data: Realtime, ones: Sequence[Any], rivals: Sequence[Any], names: 
         for few, others, by in sides
     )
     found = "; ".join(f"{_name(row)} {_outcome(row)}" for row in best)
-    return _finding(names, found, (p, p_against))
+    return Finding(names, found, (p, p_against))
 
 
 def _matching(left: pd.DataFrame, right: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, Any]]:
@@ -361,7 +348,7 @@ def _only_native_zgc_always_works(data: Realtime) -> Evidence:
             findings.append(_not_measured(name, f"only {len(rows)} of its cells have a figure, none of which loses"))
             continue
         found = f"in {', '.join(losing)}" if losing else "passes in every cell"
-        findings.append(_finding(name, found, (p, max(works for works, _ in chances) if complete else 1.0)))
+        findings.append(Finding(name, found, (p, max(works for works, _ in chances) if complete else 1.0)))
     others = evidence_of(findings, [item for item in always.missing if item.why == NOT_PART.word])
     return Evidence(pd.concat([always.rows, others.rows], ignore_index=True), (*always.missing, *others.missing))
 
@@ -431,7 +418,7 @@ def _cpp_without_allocation(data: Realtime) -> Evidence:
             p = min(1.0, len(chances) * min(below for below, _ in chances))
             best = min(rivals, key=lambda row: row.pdr_ns if row.answer != LOSES else math.inf)
             told = f"{_name(best)} {_outcome(best)}"
-            findings.append(_finding(name, told, (p, max(above for _, above in chances))))
+            findings.append(Finding(name, told, (p, max(above for _, above in chances))))
     return evidence_of(findings, Wanted(families=FAMILIES).missing(data.cells))
 
 
@@ -448,18 +435,15 @@ def _longer_interval_is_no_help(data: Realtime) -> Evidence:
             )
         else:
             works, fails = _works(data, row)
-            findings.append(_finding(_name(row), _outcome(row), (fails, works)))
+            findings.append(Finding(_name(row), _outcome(row), (fails, works)))
     return evidence_of(findings, wanted.missing(data.cells))
 
 
-def _saw_too_little(data: Realtime, row: Any, mark: str = "decides_long_pauses") -> str | None:
-    """Why a trial or a cell says nothing of long pauses: no major collection, its cap, or a queue longer than itself.
-
-    An older table does not tell, and is not taken for one that does.
-    """
+def _saw_too_little(data: Realtime, row: Any) -> str | None:
+    """Why a trial or cell says nothing of long pauses: no major collection, its cap, or a queue longer than itself."""
     if data.set_up == PUBLISHED:
         return None
-    decides = getattr(row, mark, None)
+    decides = getattr(row, "decides_long_pauses", None)
     if decides is None or pd.isna(decides):
         return "not told whether its trials saw a major collection"
     return None if decides else "its trials saw no major collection, reached their cap, or were shorter than the queue"
@@ -504,6 +488,25 @@ def _close(values: pd.Series, value: float) -> pd.Series:
     return values.astype(float).between(low * value, high * value)
 
 
+SAFE, EDGE = 0.05, 0.5
+"""Chances of a loss: at an interval that one would choose; where every other trial loses."""
+
+
+def p_works(losing: int, trials: int) -> float:
+    """The chance that so few of the trials lose, did at least every other one."""
+    return float(scipy.stats.binom.cdf(losing, trials, EDGE)) if trials else 1.0
+
+
+def p_fails(losing: int, trials: int) -> float:
+    """The chance that so many of them lose, did at most one in twenty."""
+    return float(scipy.stats.binom.sf(losing - 1, trials, SAFE)) if trials else 1.0
+
+
+def most_loss_chance(trials: int, confidence: float = 0.95) -> float:
+    """Trials that lost nothing bound the chance that one does: it is below this (exact binomial, over trials)."""
+    return float(1 - (1 - confidence) ** (1 / trials))
+
+
 def _too_few(trials: int) -> str | None:
     return f"fewer than {FEWEST} trials" if trials < FEWEST else None
 
@@ -516,7 +519,7 @@ def _loses_nothing(name: str, trials: pd.DataFrame) -> Finding:
     lost = f"{losing} of {len(trials)} trials lose"
     bound = _percent(1e6 * most_loss_chance(len(trials)))
     found = lost if losing else f"none of {len(trials)} trials loses: the chance of a loss is below {bound}"
-    return _finding(name, found, (p_works(losing, len(trials)), p_fails(losing, len(trials))))
+    return Finding(name, found, (p_works(losing, len(trials)), p_fails(losing, len(trials))))
 
 
 def _longer_queue_helps(data: Realtime) -> Evidence:
@@ -553,7 +556,7 @@ def _longer_queue_helps(data: Realtime) -> Evidence:
 
 
 def _larger_heap(data: Realtime) -> Evidence:
-    """In the sweeps, and in the cells where no interval passes."""
+    """In the sweeps; of published figures in the cells where no interval passes."""
     wanted = Wanted(layout="heap", families=FAMILIES)
     findings = []
     for sides in _sweep_sides(data, "heap_factor", 1.0, LARGER_HEAP, wanted):
@@ -569,26 +572,12 @@ def _larger_heap(data: Realtime) -> Evidence:
         else:
             findings += _less_but_not_cured(data, name, list(seen["lost_ppm"]), list(seen_larger["lost_ppm"]))
             findings += _rarer_not_shorter(sides.name, seen, seen_larger)
-    cells = wanted.among(data.cells)
-    for cell in records(cells[cells["larger_heap_lost_percent"].notna()]):
-        name = f"{_name(cell)} with five times the heap"
-        if gap := data.gap(cell) or _saw_too_little(data, cell) or _saw_too_little(data, cell, "larger_heap_decides"):
-            findings.append(_not_measured(name, gap))
-            continue
-        exact = data.set_up == PUBLISHED
-        usual, larger = (
-            [1e4 * lost for lost in ([mean] if exact else every)]
-            for mean, every in (
-                (cell.lost_percent, cell.every_lost), (cell.larger_heap_lost_percent, cell.every_larger_heap_lost),
-            )
-        )  # fmt: skip
-        gap = None if exact else _too_few(min(len(usual), len(larger)))
-        findings += [_not_measured(name, gap)] if gap else _less_but_not_cured(data, name, usual, larger)
-    no_heap = [
-        Missing(f"{_name(cell)} with a larger heap", str(cell.larger_heap_gap))
-        for cell in records(cells[cells["larger_heap_gap"].notna()])
-    ]
-    return evidence_of(findings, no_heap)
+    if data.set_up == PUBLISHED:
+        cells = wanted.among(data.cells)
+        for cell in records(cells[cells["larger_heap_lost_percent"].notna()]):
+            lost = [1e4 * cell.lost_percent], [1e4 * cell.larger_heap_lost_percent]
+            findings += _less_but_not_cured(data, f"{_name(cell)} with five times the heap", *lost)
+    return evidence_of(findings)
 
 
 def _less_but_not_cured(
@@ -607,8 +596,8 @@ def _less_but_not_cured(
             (_p_less_lost(limit, larger), _p_less_lost(larger, limit)),
         )
     return [
-        _finding(f"{name}: less lost", less, chances[0]),
-        _finding(f"{name}: not cured", f"{_percent(means[1])} lost", chances[1]),
+        Finding(f"{name}: less lost", less, chances[0]),
+        Finding(f"{name}: not cured", f"{_percent(means[1])} lost", chances[1]),
     ]
 
 
@@ -623,13 +612,13 @@ def _rarer_not_shorter(name: str, usual: pd.DataFrame, larger: pd.DataFrame) -> 
     rarer = decisions.compare(many.tolist(), few.tolist())
     not_shorter = decisions.compare(larger_ms.tolist(), (NOT_SHORTER * usual_ms).tolist())
     return [
-        _finding(
+        Finding(
             f"{name}: rarer",
             f"{stats.geometric_mean(many):.3g} pauses a second, with five times the heap "
             f"{stats.geometric_mean(few):.3g}",
             (rarer.p_above(), rarer.p_below(1 / effect_that_matters())),
         ),
-        _finding(
+        Finding(
             f"{name}: not shorter",
             f"longest pause {stats.geometric_mean(usual_ms):.3g} ms, with five times the heap "
             f"{stats.geometric_mean(larger_ms):.3g} ms",
@@ -664,18 +653,18 @@ def _rare_full_collections(data: Realtime) -> Evidence:
                     min(1.0, 2 * min(least.p_above(_RARE_WITHIN), most.p_below(1 / _RARE_WITHIN))),
                 )
                 told = f"to {stats.geometric_mean(most_s):,.0f} s"
-            findings.append(_finding(name, f"every {stats.geometric_mean(least_s):,.0f} {told}", chances))
+            findings.append(Finding(name, f"every {stats.geometric_mean(least_s):,.0f} {told}", chances))
             if said_ppm := RARE_LOST_PPM.get(str(key[-1])):
                 lost_ppm = group["lost_ppm"].astype(float).clip(lower=_LEAST_LOST_PPM)
                 found = decisions.compare_with(lost_ppm.tolist(), said_ppm, _RARE_WITHIN)
                 told = f"{_percent(stats.geometric_mean(lost_ppm))} lost"
                 chances = found.p_equal, found.p_unequal
-                findings.append(_finding(f"{' '.join(map(str, key))}: {_percent(said_ppm)} lost", told, chances))
+                findings.append(Finding(f"{' '.join(map(str, key))}: {_percent(said_ppm)} lost", told, chances))
     needed = " and ".join(f"{2 * seconds:,.0f} s in {case}" for case, seconds in RARE_FULL_S.items())
     missing = [
         Missing("what each young collection leaves on the heap, 20 MB", "told by the study on pauses, from its logs")
     ]
-    if all(math.isnan(item.p) for item in findings):
+    if all(math.isnan(item.chances[0]) for item in findings):
         missing.append(Missing("native pool", f"no trial is long enough: {needed} times scale"))
     return evidence_of(findings, missing)
 
@@ -858,4 +847,4 @@ def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any])
     """The verdicts of a campaign, on what it left, as its page and the first page show them."""
     swept = settings.get("sweeps")
     trials = sweep_trials(tables["trials"], settings["scale"], swept["interval_ns"]) if swept else tables["trials"]
-    return evaluate(realtime_cells(tables["searches"], tables["placed"]), trials)
+    return evaluate(realtime_cells(tables), trials)

@@ -6,10 +6,7 @@ messages and one interval; it loses or does not. To all trials of a boundary one
 the logarithm of the interval, around a boundary whose logarithm is a parabola over that of the live set; it is where
 the chance is a half.
 
-So few trials do not tell how soft an edge is, and a logistic fit that leaves it free (`loss_boundary`) decides nothing
-by ten of them. So the softness is bounded: from 6 to 140% between one trial in twenty that loses and nineteen, and
-whatever the interval, one trial in twenty may lose, or not, for reasons of its own (Wichmann and Hill, "The
-psychometric function: I. Fitting, sampling, and goodness of fit", Perception and Psychophysics 63, 2001). Boundaries
+It is `placed` over several live sets: the same trials, the same edge and lapses. Boundaries
 that bend or rise by factors beyond ten are penalised. Intervals are those of the profile of this likelihood over a
 grid, at the looks of `allocpool.decisions`, so that more trials may be added at any time; how often they hold is
 simulated (`proof`). Two boundaries are compared by the ends of their intervals (Zou and Donner, "Construction of
@@ -37,13 +34,20 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from allocpool.decisions import ALPHA, OPEN, Comparison, Decision, effect_that_matters, look_at, nominal_level, together
+from allocpool.decisions import ALPHA, Comparison, look_at, nominal_level, together
 from allocpool.evidence.trials import finished, records
 from allocpool.stats import plural
-from allocpool.studies.realtime.cells import NDR, searches_of
-from allocpool.studies.realtime.contrasts import of_interval
-from allocpool.studies.realtime.loss_boundary import Point
-from allocpool.studies.realtime.placed import SOFTNESS, Seen, live_in, log_chances, on_steps, seen_of
+from allocpool.studies.realtime.placed import (
+    SOFTNESS,
+    Point,
+    Seen,
+    live_in,
+    log_chances,
+    of_interval,
+    on_steps,
+    seen_of,
+    too_few,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -142,9 +146,7 @@ class BoundaryJudge:
         n = min(sum(trial.lost(self.deadline_ms) is not None for trial in side) for side in (a, b))
         one, other = (boundary_at(tuple(side), self.lives, self.live, self.deadline_ms, alpha) for side in (a, b))
         if one is None or other is None:
-            needed = max(1, FEWEST_TRIALS - n)
-            told = Decision(math.nan, math.nan, math.nan, n, n, OPEN, needed, alpha, math.nan, "")
-            return Comparison(told, math.nan, math.nan, math.nan, effect or effect_that_matters())
+            return too_few(n, effect, alpha, max(1, FEWEST_TRIALS - n))
         middle, low, high = difference(one, other)
         return of_interval(middle, low, high, n, effect, alpha)
 
@@ -309,19 +311,16 @@ def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(BOUNDARY_COLUMNS))
 
 
-def tried_without_loss_ns(trials: pd.DataFrame) -> dict[tuple[str, str, float, int], float]:
-    """The shortest interval tried (ns) per configuration, strategy, deadline and live set, where no trial at it
-    lost."""
-    shortest = {}
-    for (configuration, strategy), side in _sides(trials).items():
-        for deadline_ms in _deadlines(trials):
-            told = [(seen.live, seen.interval_ns, seen.lost(deadline_ms)) for seen in side.seen]
-            known = [(live, interval_ns, lost) for live, interval_ns, lost in told if lost is not None]
-            for live in {live for live, _, _ in known}:
-                least = min(interval_ns for at, interval_ns, _ in known if at == live)
-                if not any(lost for at, interval_ns, lost in known if (at, interval_ns) == (live, least)):
-                    shortest[configuration, strategy, deadline_ms, live] = least
-    return shortest
+def within_tried(trials: pd.DataFrame) -> pd.DataFrame:
+    """`boundaries`, none of them at a higher rate than was tried there: ``edge_ns`` is the shortest interval tried, and
+    ``at_least`` True, where the fit puts it at a shorter one."""
+    found, side = boundaries(trials), ["configuration", "strategy", "live_messages"]
+    live = [live_in(row) for row in records(trials)]
+    done = finished(trials.assign(live_messages=pd.Series(live, trials.index, dtype="int64")))
+    least = done.groupby(side, observed=True)["interval_ns"].min().rename("tried_ns").reset_index()
+    tried = found.merge(least, on=side, how="left")["tried_ns"].astype("Float64").astype(float)
+    edge = found["edge_ns"].astype(float)
+    return found.assign(edge_ns=edge.where(~(edge < tried), tried), at_least=edge < tried)
 
 
 def lives_of(trials: pd.DataFrame) -> tuple[int, ...]:
@@ -371,32 +370,6 @@ def comparisons(trials: pd.DataFrame, deadline_ms: float | None = None) -> pd.Da
         for (configuration, live, _, _), told in zip(asked, judged, strict=True)
     ]
     return pd.DataFrame(rows, columns=columns)
-
-
-def against_searches(trials: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
-    """The boundaries of the longest deadline at the live sets that were searched too (table ``map_searches``): columns
-    of `boundaries` with ``searches`` (their number), ``searches_ns``, ``searches_low_ns``, ``searches_high_ns``, and
-    ``agrees``: the two intervals overlap; None where either has none."""
-    found = boundaries(trials)
-    rows = []
-    done = finished(searches)
-    for (configuration, strategy), group in done.groupby(["configuration", "strategy"], observed=True, sort=False):
-        for (live, queue_ms), of in group.groupby([group["queue_size"] + group["stored_count"], "input_queue_ms"]):
-            told = searches_of(of.sort_values("block", kind="stable"), NDR)
-            middle, low, high = told.interval_ns()
-            at = found[
-                (found["configuration"] == configuration) & (found["strategy"] == strategy)
-                & (found["deadline_ms"] == queue_ms) & (found["live_messages"] == live)
-            ]  # fmt: skip
-            for row in at.to_dict("records"):
-                known = not (math.isnan(low) or math.isnan(row["edge_ns"]))
-                agrees = bool(low <= row["edge_high_ns"] and row["edge_low_ns"] <= high) if known else None
-                rows.append({
-                    **row, "searches": told.n, "searches_ns": middle, "searches_low_ns": low, "searches_high_ns": high,
-                    "agrees": agrees,
-                })  # fmt: skip
-    columns = [*BOUNDARY_COLUMNS, "searches", "searches_ns", "searches_low_ns", "searches_high_ns", "agrees"]
-    return pd.DataFrame(rows, columns=columns).astype({"agrees": "boolean"})
 
 
 def region(rate_per_s: float, alloc_per_s: float, pool_per_s: float) -> str:

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from allocpool import stats
 from allocpool.decisions import Comparison, effect_that_matters
 from allocpool.evidence.ablation import Ablation, Judged, Told, failed, judge
-from allocpool.evidence.claims import NOT_MEASURED, OTHER_WAY, Verdict
+from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.comparisons import Cell
@@ -125,20 +124,6 @@ def of_claims(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, verdicts:
         if verdict.claim.id in EXPLANATIONS
         for change in _changes(verdict, Realtime.of(cells, every.iloc[:0], verdict.set_up), found, configurations)
     ])  # fmt: skip
-
-
-def work_sentence(judged: Sequence[Ablation]) -> str:
-    """How many comparisons would be the other way round were there nothing but the work; empty where none has its
-    cost."""
-    alone = [item for item in judged if item.asked.changed == WORK_ALONE.words and item.outcome != NOT_MEASURED]
-    if not alone:
-        return ""
-    still = sum(item.after.direction < 0 for item in alone)
-    why = ": there it is the work itself that takes too long, whatever a collector does." if still else "."
-    return (
-        f"Were there nothing but the work, {still} of {stats.plural(len(alone), 'comparison')} would still be shown "
-        f"the other way round{why}"
-    )
 
 
 def _by_place(trials: pd.DataFrame) -> dict[_Place, Boundary]:

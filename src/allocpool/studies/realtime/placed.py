@@ -29,10 +29,21 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from allocpool.decisions import ALPHA, FEWEST, OPEN, Comparison, Decision, effect_that_matters, look_at, nominal_level
+from allocpool.decisions import (
+    A_CHEAPER,
+    ALPHA,
+    B_CHEAPER,
+    EQUIVALENT,
+    FEWEST,
+    LOOKS,
+    OPEN,
+    Comparison,
+    Decision,
+    effect_that_matters,
+    look_at,
+    nominal_level,
+)
 from allocpool.decisions import repeated_p as repeated
-from allocpool.studies.realtime import contrasts
-from allocpool.studies.realtime.contrasts import Searches, of_interval
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS
 
 Array = npt.NDArray[np.float64]
@@ -44,6 +55,17 @@ LAPSE = 0.05
 STEP = 0.05
 """Of the intervals that trials are placed at, in logarithms."""
 _NEARLY, _MOST_LOST = 0.8, 0.99
+
+
+class Point(NamedTuple):
+    """A boundary, ns, and 95% around it; an end that trials do not bound is 0 or infinite. ``trials`` of which
+    ``losing`` lost."""
+
+    estimate: float
+    low: float
+    high: float
+    trials: int
+    losing: int
 
 
 class Seen(NamedTuple):
@@ -143,11 +165,13 @@ class PlacedTrials:
         told: those that can tell.
         silent: how many can't.
         highest_ns: the longest interval tried.
+        clustered: they are of searches, minutes apart: they have a boundary, but decide nothing.
     """
 
     told: tuple[Told, ...]
     silent: int
     highest_ns: float
+    clustered: bool = False
 
     @property
     def n(self) -> int:
@@ -156,6 +180,8 @@ class PlacedTrials:
     @property
     def gap(self) -> str | None:
         """Why it decides nothing, or None."""
+        if self.clustered:
+            return "trials of searches, minutes apart"
         silent = f", {self.silent} beside one in which the source stood still" if self.silent else ""
         return None if self.n >= FEWEST else f"fewer than {FEWEST} trials that tell{silent}"
 
@@ -163,11 +189,6 @@ class PlacedTrials:
     def decides(self) -> bool:
         """Whether there are enough of them."""
         return self.gap is None
-
-    @property
-    def middles(self) -> list[float]:
-        """No trial has a figure of its own."""
-        return []
 
     @property
     def used(self) -> tuple[Told, ...]:
@@ -269,23 +290,19 @@ def _both(left: PlacedTrials, right: PlacedTrials) -> tuple[Array, int]:
     return _apart(left.used[:used], right.used[:used]), used
 
 
-def p_smaller(left: Searches | PlacedTrials, right: Searches | PlacedTrials, by: float = 1.0) -> float:
+def p_smaller(left: PlacedTrials, right: PlacedTrials, by: float = 1.0) -> float:
     """The chance of so much evidence that ``left`` keeps up with a smaller interval by a factor above ``by``, did it
-    not; 1 where one side was searched and the other was not: they are not of one kind."""
-    if isinstance(left, Searches) and isinstance(right, Searches):
-        return contrasts.p_smaller(left, right, by)
-    if isinstance(left, Searches) or isinstance(right, Searches):
-        return 1.0
+    not."""
     if not (left.decides and right.decides):
         return 1.0
     likely, used = _both(left, right)
     return _chance(likely, -math.log(by) - 1e-9 <= _APART, used)
 
 
-def times_apart(left: Searches | PlacedTrials, right: Searches | PlacedTrials) -> tuple[float, float]:
+def times_apart(left: PlacedTrials, right: PlacedTrials) -> tuple[float, float]:
     """Between which ratios that of two boundaries lies, left over right, 95% whenever one looks; 0 and infinite where
-    it is not bounded, NaN where it is not two cells of placed trials enough."""
-    if isinstance(left, Searches) or isinstance(right, Searches) or not (left.decides and right.decides):
+    it is not bounded, NaN where one has too few trials."""
+    if not (left.decides and right.decides):
         return math.nan, math.nan
     likely, used = _both(left, right)
     low, high = _ends(likely, _APART, used, ALPHA)
@@ -330,7 +347,7 @@ def over(pairs: Sequence[tuple[Side, Boundary]], effect: float | None = None, al
     trials where one side has too few."""
     cells = [side for pair in pairs for side in pair if not isinstance(side, float)]
     if not all(cell.decides for cell in cells):
-        return _too_few(0, effect, alpha)
+        return too_few(0, effect, alpha, FEWEST)
     used = min(len(cell.used) for cell in cells)
     likely = functools.reduce(_of_product, (_ratio_likely(left, right, used) for left, right in pairs))
     return _compared(likely - float(likely.max()), used, used, effect, alpha)
@@ -342,8 +359,9 @@ def _compared(likely: Array, n: int, used: int, effect: float | None, alpha: flo
     return of_interval(float(best.mean()), *_ends(likely, _APART, used, alpha), n, effect, alpha)
 
 
-def _too_few(n: int, effect: float | None, alpha: float) -> Comparison:
-    told = Decision(math.nan, math.nan, math.nan, n, n, OPEN, FEWEST - n, alpha, math.nan, "")
+def too_few(n: int, effect: float | None, alpha: float, needed: int) -> Comparison:
+    """Of so few trials a side that ``needed`` more could decide."""
+    told = Decision(math.nan, math.nan, math.nan, n, n, OPEN, needed, alpha, math.nan, "")
     return Comparison(told, math.nan, math.nan, math.nan, effect or effect_that_matters())
 
 
@@ -383,8 +401,36 @@ class PlacedJudge:
         n = min(len(one), len(other))
         used = look_at(n)
         if used is None:
-            return _too_few(n, effect, alpha)
+            return too_few(n, effect, alpha, FEWEST - n)
         return _compared(_apart(one[:used], other[:used]), n, used, effect, alpha)
+
+
+def of_interval(
+    middle: float, low: float, high: float, n: int, effect: float | None = None, alpha: float = ALPHA
+) -> Comparison:
+    """A comparison by an estimated logarithm of a ratio and the ends of its interval, made at the level of the look
+    that ``n`` trials a side have reached (`allocpool.decisions.nominal_level`); infinite ends are open."""
+    effect = effect or effect_that_matters()
+    used, margin = look_at(n) or n, math.log(effect)
+    verdict = (
+        EQUIVALENT if -margin < low and high < margin
+        else A_CHEAPER if high < 0 else B_CHEAPER if low > 0 else OPEN
+    )  # fmt: skip
+    reach = (high - low) / 2
+    error = reach / -float(scipy.special.stdtrit(max(1, used - 1), nominal_level(alpha, used) / 2))
+    needed: int | None = 0
+    if verdict == OPEN:
+        room = max(abs(middle), margin - abs(middle))
+        later = [size for size in LOOKS if size > n]
+        enough = [size for size in later if math.isinf(reach) or reach * math.sqrt(used / size) < room]
+        needed = enough[0] - n if enough else None
+    ratio, low, high = (math.exp(part) if part < _LONGEST else math.inf for part in (middle, low, high))
+    decision = Decision(ratio, low, high, n, used, verdict, needed, alpha, math.exp(middle), "")
+    return Comparison(decision, middle, error, max(1.0, used - 1.0), effect)
+
+
+_LONGEST = 700.0
+"""The logarithm of what counts as infinite."""
 
 
 @functools.lru_cache(maxsize=4096)

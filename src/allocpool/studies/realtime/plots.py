@@ -1,5 +1,4 @@
-"""Real time in pictures: smallest intervals, losses against interval and over time, bursts, delays, sweeps; the same
-cells at several scales, and beside their cost in batch."""
+"""Real time in pictures: smallest intervals, losses against interval and over time, bursts, delays, decision map."""
 
 from __future__ import annotations
 
@@ -23,8 +22,7 @@ from allocpool.packets.specs import CASES
 from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends, short_names, strategy_looks, two_lines
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime.cells import FOLLOWS, HEAP, LOSES, PLACED, QUEUE, UNSCALED, curves
-from allocpool.studies.realtime.placed import live_in
+from allocpool.studies.realtime.cells import LOSES, cell_trials
 from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 from allocpool.studies.realtime.tables import LISTED_SLIP_NS
 
@@ -39,8 +37,7 @@ _NO_TRIAL = "no single trial has finished yet"
 
 
 def rates(cells: pd.DataFrame) -> Figure:
-    """Packets per second without a loss, per configuration (rows), case (panels) and strategy (marker): the mean of a
-    cell's searches, each search, and its interval; or where every other of its placed trials loses."""
+    """Packets per second without a loss, per configuration (rows), case (panels) and strategy (marker), with 95%."""
     done, without = cells[cells["ndr_ns"].notna()], cells[cells["ndr_ns"].isna()]
     if done.empty:
         return nothing("no interval passes without a loss yet")
@@ -49,10 +46,8 @@ def rates(cells: pd.DataFrame) -> Figure:
     # An end without a bound leaves the picture.
     told["low"] = told["low"].clip(lower=told["rate"].min() / _OPEN_END).where(told["low"].notna())
     told["high"] = told["high"].clip(upper=told["rate"].max() * _OPEN_END).where(told["high"].notna())
-    every = [[1e3 / math.exp(log) for log in row.every_ndr.middles] for row in records(done)]
     grid = packets.points(told, "rate", order, hue, "million packets per second (log scale)",
-                          col_order=present(CASES, cells["case"]),
-                          trials=done.assign(rate=pd.Series(every, done.index)).explode("rate"))  # fmt: skip
+                          col_order=present(CASES, cells["case"]))  # fmt: skip
     log_axes(grid, "x", told["rate"], 1.6)
     words = without["gap_word"].fillna("few lost").mask(without["answer"] == LOSES, "loses")
     packets.gaps_beside(grid, without.assign(word=words), order)
@@ -68,37 +63,27 @@ def _floored(lost_ppm: pd.Series) -> tuple[pd.Series, float]:
     return lost_ppm.astype(float).clip(lower=foot), foot
 
 
-def loss_curves(
-    probes: pd.DataFrame, searches: pd.DataFrame, placed: pd.DataFrame | None = None, case: str = "B"
-) -> Figure:
-    """Loss against interval, every measurement of every search with its own heap, and every placed trial: large marks
-    are of full length, small ones probes; a panel for each configuration that was tried in this case, or where none was
-    in the lightest."""
-    facts = ["trial_id", *CONFIGURATION, "pdr_loss_ratio", "language", "layout", "collector", "runtime"]
-    joined = probes[probes["kind"] != "larger heap"].merge(searches[facts], on="trial_id")
-    if placed is not None and len(placed):
-        alone = finished(placed).assign(kind=PLACED, pdr_loss_ratio=PDR_LOSS_RATIO)
-        alone = alone[[*facts, "kind", "interval_ns", "lost_ppm"]]
-        joined = pd.concat([joined, alone], ignore_index=True) if len(joined) else alone
+def loss_curves(tables: Mapping[str, pd.DataFrame], case: str = "B") -> Figure:
+    """Loss against interval, every trial that cells are fitted to; a panel for each configuration that was tried in this
+    case, or where none was in the lightest."""
+    joined = finished(cell_trials(tables))
     if joined.empty:
-        return nothing("no search and no placed trial has finished yet")
+        return nothing("no adaptive trial and no search has finished yet")
     cases = present(CASES, joined["case"])
     case = case if case in cases else cases[0]
     joined = joined[joined["case"] == case].astype({"interval_ns": float})
     order, hue = configuration_order(joined), strategy_looks(joined)
     joined["lost"], lowest = _floored(joined["lost_ppm"])
-    joined["length"] = joined["kind"].where(joined["kind"] == "probe", "full length")
     grid = sns.relplot(
-        joined, x="interval_ns", y="lost", **BY_COLOUR, **packets.BY_MARKER, size="length", legend=False, alpha=0.75,
-        sizes={"probe": 10, "full length": 40}, rasterized=True, **panels("configuration", order, 1.6, 3),
+        joined, x="interval_ns", y="lost", **BY_COLOUR, **packets.BY_MARKER, legend=False, alpha=0.75, s=40,
+        rasterized=True, **panels("configuration", order, 1.6, 3),
     )  # fmt: skip
     narrow = len(order) > 2  # three figures of many digits would touch
     log_axes(grid, "x", joined["interval_ns"], most=1 if narrow else 4)
     log_axes(grid, "y", [lowest, *joined["lost"]], 1.6)
-    for loss_ratio in joined["pdr_loss_ratio"].dropna().unique():
-        rule(grid, y=1e6 * loss_ratio, linewidth=0.7)
+    rule(grid, y=1e6 * PDR_LOSS_RATIO, linewidth=0.7)
     words = ends(joined[joined["lost_ppm"] == 0], "interval_ns", CONFIGURATION[:2], "ns")
-    text = f"Losses against interval in case {case}, {len(joined)} measurements; intervals without a loss go {words}."
+    text = f"Losses against interval in case {case}, {len(joined)} trials; intervals without a loss go {words}."
     return finish(grid, text, 4, packets.panel_names(order), marks(hue), f"interval, ns (log scale), case {case}",
                   "lost of a million (lowest: none)")  # fmt: skip
 
@@ -167,13 +152,6 @@ def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFra
     return finish(grid, text, 3, "", handles, "seconds after the warm-up")
 
 
-def long_trials(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """`burst_timeline` of the trials that waited for rare collections (`cells.by_length` of this study)."""
-    if trials.empty:
-        return nothing("no trial lasted much longer")
-    return burst_timeline(bursts, pauses, slips, trials)
-
-
 def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Delay from due time to consumption at percentiles, one line per trial of the first repetition, a panel for each
     configuration."""
@@ -203,68 +181,6 @@ def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
 _TRIAL = ("short", "strategy", "what")
 
 
-def similarity(rows: pd.DataFrame) -> Figure:
-    """Loss of the same cells at several scales (`allocpool.studies.realtime.cells.similar`) against the interval, in
-    units of the cell's own cost: with a queue that follows the scale, and with that of scale 1."""
-    if rows.empty:
-        return nothing("no cell was tried at several scales yet")
-    lost, lowest = _floored(1e4 * rows["lost_percent"])
-    drawn = rows.assign(lost=lost / 1e4, scale=rows["scale"].map("{:g}".format))
-    scales, queues = sorted(drawn["scale"].unique(), key=float), [FOLLOWS, UNSCALED]
-    grid = sns.relplot(
-        drawn, kind="line", x="over_cost", y="lost", hue="scale", hue_order=scales, palette="viridis", style="cell",
-        markers=True, errorbar=None, **panels("queue", queues, 3),
-    )  # fmt: skip
-    for _, axis, mine in by_panel(grid, drawn):
-        low, high = (mine[end].clip(lower=lowest / 1e4) for end in ("lost_low_percent", "lost_high_percent"))
-        axis.vlines(mine["over_cost"], low, high, color=GRID, linewidth=3, zorder=1)
-    log_axes(grid, "x", drawn["over_cost"], 1.3)
-    log_axes(grid, "y", [lowest / 1e4, 100], 1.6, most=5)
-    words = ends(drawn, "lost_percent", ["cell", "scale", "queue"], "%")
-    titles = {queue: two_lines(queue.replace(", ", " / "), 30) for queue in queues}
-    return finish(grid, f"Losses of the same cells at scales {', '.join(scales)}: {words}.", 3, titles,
-                  x="interval, over the cell's cost by the batch path", y="lost, % (lowest: none)")  # fmt: skip
-
-
-def batch_and_realtime(both: pd.DataFrame) -> Figure:
-    """Smallest interval against cost in batch (`allocpool.studies.realtime.cells.against_batch`), with the line on
-    which they are the same: bars are their intervals. Configurations without objects are named where they cost most."""
-    if both.empty:
-        return nothing("no cell has both a smallest interval and a cost in batch yet")
-    bars = ("pdr_low_ns", "pdr_high_ns"), ("low", "high")
-    grid, handles = packets.against(both, "ns", "pdr_ns", *bars, most=5, **style.size(1, 4.4))
-    without_objects = both["layout"].str.startswith(("flat", "slab")) & (both["strategy"] == "pool")
-    for row in records(both[without_objects].sort_values("ns").drop_duplicates("configuration", keep="last")):
-        grid.ax.annotate(row.configuration, (row.ns, row.pdr_ns), xytext=(7, -9), textcoords="offset points")
-    grid.set_axis_labels("cost in batch, ns per packet (log scale)", "smallest interval, ns (log scale)")
-    words = ends(both, "ratio", CONFIGURATION, "times the cost in batch")
-    return finish(grid, f"Smallest interval beside the cost in batch: {words}.", 4, handles=handles)
-
-
-def sweeps(trials: pd.DataFrame) -> Figure:
-    """Loss at one interval against the length of the input queue, and against the heap, where a line has points enough;
-    the others stand in the table of sweeps (`allocpool.studies.realtime.story.sweep_table`)."""
-    if finished(trials).empty:
-        return nothing(_NO_TRIAL)
-    long = curves(trials)
-    if long.empty:
-        return nothing("too few lengths and sizes for a curve: the table has them")
-    long["lost"], lowest = _floored(long["lost_ppm"])
-    short, _ = short_names(list(long["configuration"].unique()))
-    long["cell"] = long["configuration"].map(short) + ", case " + long["case"]
-    grid = sns.relplot(
-        long, kind="line", x="factor", y="lost", **BY_COLOUR, style="cell", markers=True, **style.BARS,
-        facet_kws={"sharex": False}, **panels("panel", present((QUEUE, HEAP), long["panel"]), 3),
-    )  # fmt: skip
-    for _, axis, mine in by_panel(grid, long):
-        log_axes(axis, "x", mine["factor"], 1.3)
-    log_axes(grid, "y", [lowest, *long["lost"]], 1.6, most=5)
-    grid.set_xlabels("times the published one")
-    words = ends(long, "lost_ppm", [*CONFIGURATION, "panel", "factor"], "of a million")
-    text = f"Losses by length of the queue and size of the heap: {words}."
-    return finish(grid, text, 2, y="lost of a million (lowest: none)")
-
-
 _REGION_STYLE = {
     maps.EITHER: ("#ffffff", ""),
     maps.POOL_ONLY: (f"{style.BLUE}26", "///"),
@@ -285,7 +201,7 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     reader's own: messages alive, messages a second. Grey: no figure there. A deadline within which no boundary is known
     has no panels, and collectors stand side by side where one is left.
     """
-    found = within_tried(tables["map"])
+    found = maps.within_tried(tables["map"])
     known = found[found["edge_ns"].notna()]
     if known.empty:
         return nothing("no boundary is known yet")
@@ -314,25 +230,6 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     own = [mark("yours", INK, "*")] if point else []
     text = f"Highest rates without a loss, messages a second. {_map_in_words(known)}"
     return finish(grid, text, 3, handles=[*handles, *regions, *own], x="messages alive", y="messages a second")
-
-
-def within_tried(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the boundaries of a map, none of them at a higher rate than was tried there: ``edge_ns`` is the shortest
-    interval tried, in ns, and ``at_least`` True, where the fit puts it at a shorter one."""
-    found = maps.boundaries(trials)
-    side = ["configuration", "strategy", "live_messages"]
-    done = finished(trials)
-    live = done.index.map({row.Index: live_in(row) for row in records(done)})
-    least = (
-        done.assign(live_messages=live)
-        .groupby(side, observed=True)["interval_ns"]
-        .min()
-        .astype("Float64")
-        .astype(float)
-    )
-    tried = pd.Series([least.get(key, math.nan) for key in found[side].itertuples(index=False, name=None)], found.index)
-    edge = found["edge_ns"].astype("Float64").astype(float)
-    return found.assign(edge_ns=edge.where(~(edge < tried), tried), at_least=edge < tried)
 
 
 def _map_in_words(known: pd.DataFrame) -> str:

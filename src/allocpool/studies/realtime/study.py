@@ -1,17 +1,12 @@
 """Study 3, real time: at what packet rate does each configuration stop losing packets?
 
-A *cell* is a configuration with a strategy and a case; it is searched for its smallest interval in each block. *Sweeps*
-are single trials at one interval whose input queue or heap is varied: would a longer queue, or a larger heap, have
-helped? *Long* trials wait at that interval for collections that are rare. *Similar* trials are the same cell at several
-scales, with an input queue that follows the scale and with one that does not. *Batch* trials are those of the batch
-study, of the cells that are searched, so that a cell's cost in batch can be set against its smallest interval.
-
-*Placed* trials find the smallest interval of a cell in place of a search, in a fifth of its time: single trials, each
-where it is least known (`allocpool.studies.realtime.placed`). *Changed* cells are some of these once more, with one
-thing changed, to explain claims that fail. The *decision map* asks, at each of several live sets,
-whether allocating or pooling keeps up with a smaller interval: its trials are placed one after the other, too
-(`allocpool.studies.realtime.decision_map`). These two declare questions. A search is many trials already, and goes on
-until its ends are confirmed; what is decided by searches is decided by `allocpool.studies.realtime.contrasts`.
+A *cell* is a configuration with a strategy and a case. *Placed* trials find its smallest interval: single trials, each where
+it is least known (`allocpool.studies.realtime.placed`). *Changed* cells are some of these once more, with one thing
+changed, to explain claims that fail. The *decision map* asks, at each of several live sets, whether allocating or
+pooling keeps up with a smaller interval, by trials placed in the same way (`allocpool.studies.realtime.decision_map`).
+These two declare questions. A *search* by MLRsearch finds that interval another way; `proof` compares the two. *Sweeps*
+are single trials at one interval whose input queue or heap is varied; *long* trials wait at that interval for
+collections that are rare. *Batch* trials are those of the batch study, of the cells that are searched.
 """
 
 from __future__ import annotations
@@ -27,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from allocpool.campaign.schedule import GIVEN_UP_AFTER, Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_configuration, plan_block
+from allocpool.packets.columns import in_todays_words
 from allocpool.packets.labels import READABLE
 from allocpool.packets.laps import COLLECTIONS
 from allocpool.packets.specs import (
@@ -42,7 +38,6 @@ from allocpool.packets.specs import (
 )
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
-from allocpool.studies.realtime.contrasts import CONFIRMATIONS
 from allocpool.studies.realtime.decision_map import (
     STRATEGIES,
     BoundaryJudge,
@@ -132,30 +127,6 @@ class LongTrials(_SingleTrials):
     )
 
 
-class Similar(_SingleTrials):
-    """The same cells at several scales, at several intervals."""
-
-    strategies: tuple[StrategyName, ...] = ("pool",)
-    cases: tuple[Case, ...] = ("B", "C")
-    scales: tuple[float, ...] = (0.05, 0.1, 0.2, 0.5)
-    intervals_ns: tuple[float, ...] = (300.0, 600.0, 1000.0, 3000.0)
-
-    @field_validator("scales")
-    @classmethod
-    def _large_enough(cls, scales: tuple[float, ...]) -> tuple[float, ...]:
-        smallest = INPUT_QUEUE_MS / 1e3 / FULL_SECONDS
-        if any(scale < smallest for scale in scales):
-            raise ValueError(
-                f"scales: the queue of scale 1 is longer than a trial below {smallest:g}: give that or more"
-            )
-        return scales
-
-    @field_validator("intervals_ns")
-    @classmethod
-    def _positive(cls, values: tuple[float, ...], info: Any) -> tuple[float, ...]:
-        return _above_0(values, info.field_name)
-
-
 class BatchPart(BaseModel):
     """The batch trials of the cells that are searched; those of the batch study where its settings are the same."""
 
@@ -169,11 +140,12 @@ class BatchPart(BaseModel):
     min_collections: int = Field(default=COLLECTIONS, ge=0)
 
 
-class MapPart(_SingleTrials):
-    """The decision map: for each configuration, allocating and pooling at several live sets, one heap and one
-    length."""
+class MapPart(BaseModel):
+    """The decision map: for each configuration, allocating and pooling at several live sets, one heap and one length."""
 
-    blocks: int = Field(default=0, ge=0, le=1000, description="searches at each live set, beside the placed trials")
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    configurations: tuple[ConfigurationKey, ...] = ()
     live_messages: tuple[int, ...] = (1_000, 10_000, 30_000, 100_000)
     heap_mb: int = Field(default=512, gt=0)
     deadline_ms: float = Field(
@@ -303,8 +275,8 @@ class PlacedPart(BaseModel):
 
 
 class RealtimeProfile(StudyProfile):
-    """A real-time campaign: searches for every configuration x strategy x case x heap; placed trials; sweeps; long,
-    similar and batch trials; and the decision map.
+    """A real-time campaign: searches for every configuration x strategy x case x heap; placed trials; sweeps; long
+    and batch trials; and the decision map.
 
     Its times follow ``scale`` unless they are given.
     """
@@ -329,7 +301,7 @@ class RealtimeProfile(StudyProfile):
         gt=0,
         le=86_400,
     )
-    confirmations: int = Field(default=CONFIRMATIONS, ge=1, le=100)
+    confirmations: int = Field(default=5, ge=1, le=100)
     patience_seconds: float = Field(
         default=PATIENCE_SECONDS, ge=0, le=86_400, description="most time a search waits for the machine's full pace"
     )
@@ -339,7 +311,6 @@ class RealtimeProfile(StudyProfile):
     input_queue_ms: float = Field(default_factory=scaled_time(INPUT_QUEUE_MS), gt=0)
     sweeps: Sweeps = Sweeps()
     long_trials: LongTrials = LongTrials()
-    similar: Similar = Similar()
     batch: BatchPart | None = None
     placed: PlacedPart = PlacedPart()
     decision_map: MapPart = MapPart()
@@ -374,21 +345,18 @@ class RealtimeProfile(StudyProfile):
 
 
 def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
-    """Searches, sweeps, long, similar and batch trials, block after block; what two parts ask for runs once. Of placed
-    cells and of the decision map the first trial of each boundary, which alone depends on nothing that is measured, and
-    the map's searches."""
+    """Searches, sweeps, long and batch trials, block after block; what two parts ask for runs once. Of placed cells and
+    of the decision map the first trial of each boundary, which alone depends on nothing that is measured."""
     planned: dict[TrialSpec, Planned] = {}
-    singles = (profile.sweeps, profile.long_trials, profile.similar, profile.decision_map)
+    singles = (profile.sweeps, profile.long_trials)
     longest = max(profile.blocks, *(part.blocks for part in singles))
     for block in range(longest):
         items = [*_searches(profile, block), *_batch(profile, block)] if block < profile.blocks else []
         items += plan_sweeps(profile, block) if block < profile.sweeps.blocks else ()
         items += _long_trials(profile, block) if block < profile.long_trials.blocks else ()
-        items += _similar(profile, block) if block < profile.similar.blocks else ()
         if block == 0:
             changed = [Planned(spec) for _, spec in _first_changed(profile.placed)]
             items += (*_first_placed(profile.placed), *changed, *_first_of_map(profile))
-        items += _map_searches(profile, block) if block < profile.decision_map.blocks else ()
         planned |= {item.spec: item for item in items}
     return list(planned.values())
 
@@ -417,24 +385,6 @@ def _long_trials(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                     input_queue_ms=profile.input_queue_ms,
                 )
                 yield Planned(spec, _impossible(configuration, strategy))
-
-
-def _similar(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
-    """The same cells at each scale, at each interval, with the input queue of that scale and with that of scale 1."""
-    part = profile.similar
-    for text in part.configurations:
-        configuration = Configuration.parse(text)
-        for strategy in filter(configuration.offers, part.strategies):
-            for case in part.cases:
-                for scale in part.scales:
-                    for interval_ns in part.intervals_ns:
-                        for queue_ms in dict.fromkeys((scale * INPUT_QUEUE_MS, INPUT_QUEUE_MS)):
-                            spec = RealtimeSpec(
-                                **configuration.model_dump(exclude_none=True),
-                                strategy=strategy, case=case, scale=scale, block=block, interval_ns=interval_ns,
-                                input_queue_ms=queue_ms, major_collections=profile.major_collections,
-                            )  # fmt: skip
-                            yield Planned(spec, _impossible(configuration, strategy))
 
 
 def _first_placed(part: PlacedPart) -> Iterator[Planned]:
@@ -512,21 +462,6 @@ def _first_of_map(profile: RealtimeProfile) -> Iterator[Planned]:
         for strategy in filter(Configuration.parse(text).offers, STRATEGIES):
             spec = _map_trial(part, text, strategy, 0, next_place(part.design, ()))
             yield Planned(spec, _impossible(Configuration.parse(text), strategy))
-
-
-def _map_searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
-    part = profile.decision_map
-    for text in part.configurations:
-        for strategy in filter(Configuration.parse(text).offers, STRATEGIES):
-            for live in part.live_messages:
-                spec = SearchSpec(
-                    **_of_map(part, text, strategy, live, block, part.deadline_ms),
-                    low_ns=part.low_ns, high_ns=part.high_ns, resolution=profile.resolution,
-                    probe_seconds=min(part.seconds, PROBE_SECONDS), probe_warmup_seconds=part.warmup_seconds,
-                    full_seconds=part.seconds, confirmations=profile.confirmations,
-                    patience_seconds=profile.patience_seconds,
-                )  # fmt: skip
-                yield Planned(spec, _impossible(Configuration.parse(text), strategy))
 
 
 def place_trial(
@@ -756,6 +691,7 @@ STUDY = Study(
     plan=plan_realtime,
     tidy=tidy_realtime,
     schemas=SCHEMAS,
+    as_now=in_todays_words,
     catalogue=catalogue,
     questions=questions,
     cost=seen_in,

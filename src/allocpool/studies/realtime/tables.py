@@ -291,7 +291,7 @@ PAUSES = DataFrameSchema(
 
 SCHEMAS = {
     "searches": SEARCHES, "probes": PROBES, "trials": TRIALS, "bursts": BURSTS, "slips": SLIPS, "samples": SAMPLES,
-    "delays": DELAYS, "pauses": PAUSES, "batch": BATCH, "map": TRIALS, "map_searches": SEARCHES,
+    "delays": DELAYS, "pauses": PAUSES, "batch": BATCH, "map": TRIALS,
     "placed": TRIALS, "changed": TRIALS,
 }  # fmt: skip
 
@@ -610,8 +610,6 @@ def _rows_of(record: TrialRecord) -> Rows:
         return {"batch": [batch_row(read_trial(record, BatchMeasurement))]}
     if record.spec["mode"] == "search":
         search = read_trial(record, SearchMeasurement)
-        if is_of_map(record):
-            return {"map_searches": [search_columns(search)]}
         return {"searches": [search_columns(search)], "probes": probe_rows(search)}
     trial = read_trial(record, RealtimeMeasurement)
     if is_of_map(record):

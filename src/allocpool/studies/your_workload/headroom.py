@@ -1,8 +1,7 @@
 """Head-room: up to which rate a strategy loses no more than is tolerated, and what limits it.
 
 The chance that a trial loses is fitted to all paced trials of the strategy, against the logarithm of the rate
-(`allocpool.studies.realtime.loss_boundary`). First the edge is bracketed, then trials go where the fit says that they
-tell most.
+(`loss_boundary`). First the edge is bracketed, then trials go where the fit says that they tell most.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from dataclasses import dataclass
 
 from scipy import special
 
-from allocpool.studies.realtime.loss_boundary import EDGE, LossBoundary, Point
 from allocpool.studies.your_workload.findings import Findings, Measured
+from allocpool.studies.your_workload.loss_boundary import EDGE, LossBoundary, Point
 from allocpool.studies.your_workload.workload import MOST_PER_S, Cell
 
 FACTOR = 4.0
