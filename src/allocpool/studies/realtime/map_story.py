@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN
-from allocpool.evidence.trials import finished, records
-from allocpool.packets.comparisons import UNDECIDED
+from allocpool.evidence.trials import configuration, finished, records
+from allocpool.packets.comparisons import UNDECIDED, listed
 from allocpool.stats import plural, significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import with_ends
@@ -48,17 +48,25 @@ _LEAST_DECIDED = 2
 
 
 def caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    """How the map is read, and on how many trials it rests; which boundaries it lacks stands in `table`."""
+    """How the map is read, on how many trials it rests, and which boundaries are not known."""
     trials = tables["map"]
     found = maps.boundaries(trials)
     known = found[found["edge_ns"].notna()]
     if known.empty:
         return "No boundary is known yet."
+    place = ["configuration", "strategy", "deadline_ms", "gap"]
+    unknown = found[found["edge_ns"].isna()].groupby(place, observed=True, sort=False)["live_messages"].agg(list)
+    every = found["live_messages"].nunique()
+    lacking = [
+        f"{configuration(configuration)}, {strategy}, within {deadline_ms:g} ms"
+        f"{'' if len(lives) == every else f', {listed([*map(str, lives)])} alive'} ({gap})"
+        for (configuration, strategy, deadline_ms, gap), lives in unknown.items()
+    ]
     seconds = significant(finished(trials)["seconds"].astype(float).median(), 2)
     return (
         f"Boundaries are where every other trial of {seconds} s loses, each fitted to "
         f"{plural(int(known['trials'].min()), 'trial')} or more; a longer trial sees more losses. Bands: 95%, whenever "
-        "one looks."
+        f"one looks.{' Not known: ' * bool(lacking)}{'; '.join(lacking)}{'.' * bool(lacking)}"
     )
 
 

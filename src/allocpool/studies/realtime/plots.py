@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -15,7 +14,7 @@ from matplotlib.patches import Patch
 
 from allocpool.evidence import style
 from allocpool.evidence.style import GREY, GRID, INK, by_panel, finish, log_axes, mark, marks, nothing, panels, rule
-from allocpool.evidence.trials import finished, records
+from allocpool.evidence.trials import configuration, finished, records
 from allocpool.packets import style as packets
 from allocpool.packets.cells import CONFIGURATION, configuration_order, present
 from allocpool.packets.specs import CASES
@@ -198,28 +197,26 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     deadline of table ``map`` (`allocpool.studies.realtime.decision_map.boundaries`).
 
     Lines: the highest rate without a loss; bands: 95%, whenever one looks; between them the regions. ``point`` is the
-    reader's own: messages alive, messages a second. Grey: no figure there. A deadline within which no boundary is known
-    has no panels, and collectors stand side by side where one is left.
+    reader's own: messages alive, messages a second. Grey: a live set without a figure. A panel has one boundary at
+    least; `map_story.caption` lists those that are not known.
     """
     found = maps.within_tried(tables["map"])
     known = found[found["edge_ns"].notna()]
     if known.empty:
         return nothing("no boundary is known yet")
-    found = found[found["deadline_ms"].isin(known["deadline_ms"])]
     lives = [*found["live_messages"], *(point[:1] if point else ())]
     rates = [*1e9 / tables["map"]["interval_ns"].astype(float), *(point[1:] if point else ())]
     found = found.assign(
-        panel=found["configuration"].str.replace("generational", "gen.")
-        + found["deadline_ms"].map("\nwithin {:g} ms".format)
+        panel=found["configuration"].map(configuration) + found["deadline_ms"].map("\nwithin {:g} ms".format)
     )
+    found = found[found["panel"].isin(found.loc[found["edge_ns"].notna(), "panel"])]
     names = (
         found.sort_values("deadline_ms", kind="stable").groupby("configuration", sort=False)["panel"].unique().explode()
     )
     grid = sns.FacetGrid(found, **panels("panel", names, 3, max(2, found["deadline_ms"].nunique())))
     limits = min(rates) / 2, max(rates) * 2
-    low = point is not None and point[1] < math.sqrt(math.prod(limits))
     for _, axis, mine in by_panel(grid, found):
-        _map_panel(axis, mine, limits, words="top" if low else "bottom")  # away from the reader's own point
+        _map_panel(axis, mine, limits)
         if point:
             axis.plot(*point, marker="*", markersize=15, color=INK, markeredgecolor="white", zorder=6)
     log_axes(grid, "x", lives, 2.5, most=3)
@@ -250,9 +247,8 @@ def _map_in_words(known: pd.DataFrame) -> str:
     return " ".join(told)
 
 
-def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float], words: Literal["top", "bottom"]) -> None:
-    """Both boundaries with their bands, and the regions between them, where both are known; ``words``: where it is told
-    which is not."""
+def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> None:
+    """Both boundaries with their bands, and the regions between them, where both are known."""
     lines = {}
     for strategy, line in _LINES.items():
         rows = panel[(panel["strategy"] == strategy) & panel["edge_ns"].notna()].sort_values("live_messages")
@@ -264,16 +260,8 @@ def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float], word
         axis.plot(lives, edges["edge_ns"], color=colour, linestyle=line, marker=marker, markeredgecolor="white",
                   zorder=4)  # fmt: skip
         lines[strategy] = np.log([lives, edges["edge_ns"].to_numpy()])
-    gaps = panel[panel["gap"].notna()]
-    everywhere = gaps.groupby("strategy", observed=True)["live_messages"].transform("nunique")
-    whole = everywhere == panel["live_messages"].nunique()
-    missing = [f"no line of {row.strategy}:\n{row.gap}" for row in records(gaps[whole].drop_duplicates("strategy"))]
-    height = 0.97 if words == "top" else 0.03
-    axis.text(0.5, height, "\n".join(missing), transform=axis.transAxes, ha="center", va=words, zorder=5)
-    for row in records(gaps[~whole].drop_duplicates("live_messages")):
-        axis.axvspan(row.live_messages / 1.3, row.live_messages * 1.3, color=GRID, zorder=0.5)
-        axis.text(row.live_messages, math.sqrt(rates[0] * rates[1]), f"{row.strategy}: {row.gap}", rotation=90,
-                  ha="center", va="center", wrap=True, zorder=5)  # fmt: skip
+    for live in panel.groupby("live_messages")["edge_ns"].count().loc[lambda known: known == 0].index:
+        axis.axvspan(live / 1.3, live * 1.3, color=GRID, zorder=0.5)
     shared = sorted(set(lines["alloc"][0]) & set(lines["pool"][0]))
     if len(shared) < 2:
         return
