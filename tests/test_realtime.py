@@ -426,18 +426,44 @@ def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(dat
     record = run(*text.split(), *times.split(), ONCE, "input_queue_ms=100")
     told = summary(record)
     rows = told["probe_rows"]
-    assert [row["probe"] for row in rows] == list(range(told["probes"]))
+    assert [row["probe"] for row in rows] == list(range(len(rows)))
     assert all(row["generated"] == row["received"] + row["lost"] + row["left"] for row in rows)
-    fails, passes = told["ndr_bracket"]
-    assert fails is not None and told["ndr_ns"] == passes is not None
+    fails, passes = told["ndr_fails_ns"], told["ndr_ns"]
     assert fails < passes
     at_answer = [row for row in rows if math.isclose(row["interval_ns"], passes) and row["kind"] == "full"]
     assert at_answer and at_answer[-1]["lost"] == 0
     assert any(row["lost"] for row in rows if math.isclose(row["interval_ns"], fails))
-    assert told["full_trials"] == sum(row["kind"] == "full" for row in rows)
-    assert told["seconds"] > 0 and told["grid_trials"] > told["full_trials"]
+    assert told["search_seconds"] > 0
     tables = tidy_realtime([record])
-    assert len(tables["probes"]) == told["probes"] and len(tables["searches"]) == 1
+    assert len(tables["probes"]) == len(rows) and len(tables["searches"]) == 1
+
+
+def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_interval(data: Path) -> None:
+    text = (
+        "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
+    )
+    times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
+    told = summary(run(*text.split(), *times.split(), ONCE))
+    assert told["ndr_ns"] is None and told["pdr_ns"] is None
+    assert told["ndr_fails_ns"] == pytest.approx(4)
+    compared = next(row for row in told["probe_rows"] if row["kind"] == "compared")
+    assert compared["interval_ns"] == 3 and 0 < compared["lost_ppm"] < 1e6
+
+
+@pytest.mark.parametrize(("larger_heap_mb", "gap"), [(200, None), (99_000_000, "heap of at most")])
+def test_where_no_interval_passes_the_larger_heap_is_tried_or_the_reason_told(
+    data: Path, larger_heap_mb: int, gap: str | None
+) -> None:
+    text = "mode=search layout=heap collector=serial strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4"
+    times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
+    heaps = f"heap_mb=50 larger_heap_mb={larger_heap_mb} compared_ns=4"
+    told = summary(run(*text.split(), *times.split(), *heaps.split(), ONCE))
+    lost = {row["kind"]: row["lost_ppm"] for row in told["probe_rows"]}
+    assert lost["compared"] > 0
+    if gap is None:
+        assert 0 < lost["larger heap"] < 1e6 and told["larger_heap_gap"] is None
+    else:
+        assert gap in told["larger_heap_gap"] and "larger heap" not in lost
 
 
 def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) -> None:

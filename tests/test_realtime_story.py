@@ -67,7 +67,7 @@ def search(block: int = 0, **changes: Any) -> dict[str, Any]:
     return {
         **JAVA, "trial_id": f"search {block}", "strategy": "pool", "case": "A", "block": block, "status": "ok",
         "reason": None, "scale": 0.1, "heap_factor": 1.0, "input_queue_ms": 10.0, "queue_factor": 1.0,
-        "queue_size": 500, "stored_count": 500, "decides_long_pauses": True, **changes,
+        "queue_size": 500, "stored_count": 500, **changes,
     }  # fmt: skip
 
 

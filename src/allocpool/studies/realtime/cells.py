@@ -71,8 +71,11 @@ def cell_trials(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     of_searches = pd.concat([of_searches, searches[searches["status"] != "ok"]], ignore_index=True)
     there = pd.MultiIndex.from_frame(placed[list(CONFIGURATION)])
     alone = of_searches[~pd.MultiIndex.from_frame(of_searches[list(CONFIGURATION)]).isin(there)]
-    parts = [part for part in (placed, alone.assign(clustered=True, delay_max_us=math.nan)) if len(part)]
+    parts = [part for part in (placed, alone.assign(**_OF_SEARCHES)) if len(part)]
     return pd.concat(parts, ignore_index=True) if parts else placed
+
+
+_OF_SEARCHES = {"clustered": True, "delay_max_us": math.nan, "decides_long_pauses": pd.NA}
 
 
 def placed_of(done: pd.DataFrame, goal: str) -> PlacedTrials:

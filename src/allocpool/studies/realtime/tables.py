@@ -3,8 +3,7 @@ that are placed one after the other; and the batch trials of the cells that are 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, get_args
@@ -161,41 +160,8 @@ SEARCHES = DataFrameSchema(
         "ndr_fails_ns": number("largest interval that fails, ns", POSITIVE),
         "pdr_ns": number("smallest interval that loses pdr_loss_ratio at most, ns", POSITIVE),
         "pdr_fails_ns": number("largest interval that loses more, ns", POSITIVE),
-        "compared_ns": number("where none passes: another interval, ns", POSITIVE),
-        "compared_lost_ppm": number("lost of a million at that one"),
-        "larger_heap_factor": number("where none passes: a second heap, over the published one", POSITIVE),
-        "larger_heap_lost_ppm": number("lost of a million at compared_ns with the second heap"),
-        "larger_heap_gap": text("why the second heap could not be had", nullable=True),
-        "majors_seen": whole("fewest major collections in a trial of full length that its answer rests on"),
-        "hit_cap": Column(
-            "boolean", nullable=True, description="one of these trials reached its cap before its major collections"
-        ),
-        "decides_long_pauses": Column(
-            "boolean",
-            nullable=True,
-            description=_DECIDES + "the collector has major collections, each of these trials saw one and ended before "
-            "its cap",
-        ),
-        "larger_heap_majors_seen": whole("major collections in the trial with the second heap"),
-        "larger_heap_hit_cap": Column(
-            "boolean", nullable=True, description="that trial reached its cap before its major collections"
-        ),
-        "larger_heap_decides": Column(
-            "boolean", nullable=True, description="the same as decides_long_pauses, of the trial with the second heap"
-        ),
-        "probes": whole("measurements of all kinds"),
-        "full_trials": whole("of these, of full length in a fresh process"),
-        "intervals_tried": whole("intervals that they were at"),
-        "highest_trials": whole(
-            "of these trials, those at the largest interval, the source never still for half of the queue; empty: "
-            "older records"
-        ),
-        "highest_losing": whole("of these, those that lost more than pdr_loss_ratio"),
-        "caps_reached": whole("of these, ended before three major collections"),
-        "slowed_trials": whole("of these, lost while the machine was slowed"),
+        "slowed_trials": whole("trials of full length that lost while the machine was slowed"),
         "search_seconds": number("the whole search, s", POSITIVE),
-        "grid_trials": whole("points of a fixed grid of the same resolution"),
-        "grid_seconds": number("what the grid would take in trials of full length, s", POSITIVE),
         "peak_rss_mb": number("peak resident memory of a worker, MiB", POSITIVE),
     },
     strict=True,
@@ -348,35 +314,8 @@ def _decides(row: Mapping[str, Any], seconds: float, majors: int, hit_cap: bool)
     return bool(lasts and (not _has_majors(row) or (majors > 0 and not hit_cap)))
 
 
-def _what_answers_saw(row: Mapping[str, Any], probes: Iterable[Mapping[str, Any]]) -> Row:
-    """What the trials of full length saw on which a search's answer rests: those at the intervals that pass, or those
-    that tell what is lost where none does; and the one with the second heap."""
-    full = [probe for probe in probes if probe["kind"] != "probe"]
-    intervals_ns = [row[name] for name in ("ndr_ns", "pdr_ns") if pd.notna(row.get(name))]
-    at_answer = [probe for probe in full for ns in intervals_ns if math.isclose(probe["interval_ns"], ns, rel_tol=1e-6)]
-    answers = [probe for probe in at_answer if probe["kind"] == "full"]
-    answers += [probe for probe in full if probe["kind"] == "compared"]
-    saw: Row = {}
-    for prefix, decides, trials in (
-        ("", "decides_long_pauses", answers),
-        ("larger_heap_", "larger_heap_decides", [probe for probe in full if probe["kind"] == "larger heap"][-1:]),
-    ):
-        if trials:
-            saw[f"{prefix}majors_seen"] = min(trial["majors"] for trial in trials)
-            saw[f"{prefix}hit_cap"] = any(trial["cap_reached"] for trial in trials)
-            saw[decides] = all(
-                _decides(row, trial["seconds"], trial["majors"], trial["cap_reached"]) for trial in trials
-            )
-    return saw
-
-
 def _queue_factor(row: Mapping[str, Any]) -> float:
     return float(row["input_queue_ms"]) / (INPUT_QUEUE_MS * float(row["scale"]))
-
-
-def _search_marks(row: Mapping[str, Any], probes: Iterable[Mapping[str, Any]]) -> Row:
-    """Columns of a search that follow from its others and from its probes."""
-    return {"queue_factor": _queue_factor(row), **_what_answers_saw(row, probes)}
 
 
 def _trial_marks(row: Mapping[str, Any]) -> Row:
@@ -435,10 +374,6 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
     }
 
 
-def _lost(name: str, figures: Figures) -> dict[str, float]:
-    return {f"{name}_lost_ppm": 1e6 * figures["lost"] / figures["generated"]}
-
-
 _SEARCHED = ("low_ns", "high_ns", "resolution", "full_seconds", "pdr_loss_ratio", "confirmations")
 
 
@@ -450,38 +385,13 @@ def search_columns(trial: Trial[SearchMeasurement]) -> Row:
     }  # fmt: skip
     if measured is None:
         return row
-    probes = measured["probes"]
-    row["ndr_fails_ns"], row["ndr_ns"] = measured["ndr_bracket"]
-    row["pdr_fails_ns"], row["pdr_ns"] = measured["pdr_bracket"]
-    for probe in probes:
-        if probe["kind"] == "compared":
-            row |= {"compared_ns": probe["interval_ns"], **_lost("compared", probe["figures"])}
-        elif probe["kind"] == "larger heap":
-            row |= {"larger_heap_factor": _heap_factor(spec, spec["larger_heap_mb"])}
-            row |= _lost("larger_heap", probe["figures"])
-    full = [probe for probe in probes if probe["kind"] != "probe"]
-    confirming = [probe for probe in full if probe["kind"] == "full"]
-    # Where the source itself stood still for half of the queue, what was lost is no fault of the program.
-    highest = [
-        probe["figures"]
-        for probe in confirming
-        if math.isclose(probe["interval_ns"], spec["high_ns"])
-        and probe["figures"]["slip_max_ns"] < spec["input_queue_ms"] * 1e6 / 2
-    ]
+    for goal in ("ndr", "pdr"):
+        row[f"{goal}_fails_ns"], row[f"{goal}_ns"] = measured[f"{goal}_bracket"]  # type: ignore[literal-required]
     return {
         **row,
-        **_search_marks(row, probe_rows(trial)),
-        "larger_heap_gap": measured["larger_heap_gap"],
-        "probes": len(probes),
-        "full_trials": len(full),
-        "intervals_tried": len({round(probe["interval_ns"], 6) for probe in confirming}),
-        "highest_trials": len(highest),
-        "highest_losing": sum(figures["lost"] > spec["pdr_loss_ratio"] * figures["generated"] for figures in highest),
-        "caps_reached": sum(probe["cap_reached"] for probe in full),
+        "queue_factor": _queue_factor(row),
         "slowed_trials": measured["slowed_trials"],
         "search_seconds": measured["seconds"],
-        "grid_trials": measured["grid_trials"],
-        "grid_seconds": measured["grid_seconds"],
     }
 
 
@@ -673,15 +583,13 @@ def summarise_realtime(record: TrialRecord) -> dict[str, Any]:
 
 
 def summarise_search(record: TrialRecord) -> dict[str, Any]:
-    """A search: the row of table ``searches``, brackets as [largest that fails, smallest that passes], probes."""
+    """A search: the row of table ``searches``, and its probes."""
     trial = read_trial(record, SearchMeasurement)
     row = search_columns(trial)
     if trial.measurement is None:
         return row
     return {
         **row,
-        "seconds": row["search_seconds"],
-        "ndr_bracket": list(trial.measurement["ndr_bracket"]),
-        "pdr_bracket": list(trial.measurement["pdr_bracket"]),
+        "larger_heap_gap": trial.measurement["larger_heap_gap"],
         "probe_rows": probe_rows(trial),
     }
