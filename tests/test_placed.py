@@ -22,8 +22,8 @@ from allocpool.studies.realtime import cells as cell_rows
 from allocpool.studies.realtime import claims, explanations, placed, plots, proof, story
 from allocpool.studies.realtime.cells import LOSES, realtime_cells
 from allocpool.studies.realtime.placed import PlacedTrials, Seen
-from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
-from allocpool.studies.realtime.study import RealtimeProfile
+from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO, RealtimeSpec
+from allocpool.studies.realtime.study import RealtimeProfile, questions_of_changes
 
 __all__ = ["runner"]
 LOW_NS, HIGH_NS = 20.0, 10_000.0
@@ -194,7 +194,9 @@ def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runn
     assert len(cells) == 4, "what is changed is no cell of the study"
     assert isinstance(chosen.profile, RealtimeProfile)
     narrow = chosen.profile.placed.model_copy(update={"cases": ("B",)})
-    assert changed_cells(chosen.profile.placed) == 3 and changed_cells(narrow) == 0, "none of a cell that is not placed"
+    assert len(questions_of_changes(chosen.profile.placed)) == 3 and not questions_of_changes(narrow), (
+        "none of a cell that is not placed"
+    )
     asked = chosen.questions_table()
     assert len(asked) == 5 and (asked["a"] != asked["b"]).all()
     heap_mb = scaled_heap_mb("heap", "genzgc", 0.01)

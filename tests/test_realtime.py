@@ -27,8 +27,8 @@ from allocpool.studies.realtime.child import search as search_child
 from allocpool.studies.realtime.child.pace import SLOWED, FullPace
 from allocpool.studies.realtime.child.placement import Watched, own_cores, siblings
 from allocpool.studies.realtime.measurement import Bracket
-from allocpool.studies.realtime.specs import SearchSpec
-from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime, searched_cells
+from allocpool.studies.realtime.specs import RealtimeSpec, SearchSpec
+from allocpool.studies.realtime.study import RealtimeProfile, plan_realtime
 from allocpool.studies.realtime.tables import LISTED_SLIP_NS, tidy_realtime
 from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
 from allocpool.trial.record import TrialRecord
@@ -544,10 +544,10 @@ def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> No
     assert len({item.spec for item in planned}) == len(planned)
     assert planned == plan_realtime(settings, Machine(cores=2))
     limit_s = {"smoke": 90, "quick": 480, "standard": 20 * 3600}.get(profile, 72 * 3600)
-    assert 0 < estimate_seconds(settings) <= limit_s
+    assert 0 < sum(item.spec.expected_seconds() for item in planned if not item.unavailable) <= limit_s
     assert profile == "smoke" or settings.confirmations >= 5
     enough = 5 if profile == "standard" else 3
-    assert profile == "smoke" or not searched_cells(settings) or settings.blocks >= enough
+    assert profile == "smoke" or not settings.configurations or settings.blocks >= enough
 
 
 def test_the_article_profile_has_the_published_72_cells() -> None:

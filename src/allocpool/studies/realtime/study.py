@@ -12,7 +12,7 @@ collections that are rare. *Batch* trials are those of the batch study, of the c
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
@@ -38,14 +38,8 @@ from allocpool.packets.specs import (
 )
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
-from allocpool.studies.realtime.decision_map import (
-    STRATEGIES,
-    BoundaryJudge,
-    Design,
-    deadlines_of,
-    next_place,
-    shown_by,
-)
+from allocpool.studies.realtime import decision_map as maps
+from allocpool.studies.realtime import tables
 from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
 from allocpool.studies.realtime.placed import PlacedJudge, next_interval
 from allocpool.studies.realtime.placed import shown_by as shown
@@ -71,23 +65,10 @@ from allocpool.studies.realtime.specs import (
     check_queue_length,
     scaled_time,
 )
-from allocpool.studies.realtime.tables import (
-    SCHEMAS,
-    is_about_one,
-    seen_in,
-    summarise_realtime,
-    summarise_ring,
-    summarise_search,
-    tidy_realtime,
-)
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
-
-def _above_0(values: tuple[float, ...], name: str) -> tuple[float, ...]:
-    if any(not value > 0 for value in values):
-        raise ValueError(f"{name}: every value must be above 0")
-    return values
+_Factors = tuple[Annotated[float, Field(gt=0)], ...]
 
 
 class _SingleTrials(BaseModel):
@@ -105,16 +86,11 @@ class Sweeps(_SingleTrials):
     strategies: tuple[StrategyName, ...] = ("alloc", "pool")
     cases: tuple[Case, ...] = ("B",)
     interval_ns: float = Field(default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
-    queue_factors: tuple[float, ...] = Field(default=(), description="input queues over that of the searches")
-    intermediate_factors: tuple[float, ...] = Field(
+    queue_factors: _Factors = Field(default=(), description="input queues over that of the searches")
+    intermediate_factors: _Factors = Field(
         default=(), description="queues in C++ between the usual input queue and the consumer, over that queue"
     )
-    heap_factors: tuple[float, ...] = ()
-
-    @field_validator("heap_factors", "queue_factors", "intermediate_factors")
-    @classmethod
-    def _positive(cls, values: tuple[float, ...], info: Any) -> tuple[float, ...]:
-        return _above_0(values, info.field_name)
+    heap_factors: _Factors = ()
 
 
 class LongTrials(_SingleTrials):
@@ -173,9 +149,9 @@ class MapPart(BaseModel):
         return self
 
     @property
-    def design(self) -> Design:
+    def design(self) -> maps.Design:
         """Where its trials may be placed."""
-        return Design(self.live_messages, self.low_ns, self.high_ns, deadlines_of(self.deadline_ms))
+        return maps.Design(self.live_messages, self.low_ns, self.high_ns, maps.deadlines_of(self.deadline_ms))
 
 
 _Side = tuple[str, StrategyName]
@@ -199,7 +175,7 @@ class ChangedCells(BaseModel):
     def _one_thing(self) -> Self:
         for configuration in map(Configuration.parse, self.configurations):
             words = list(options_on(configuration))
-            words += [name for name in ("heap_factor", "queue_factor") if not is_about_one(getattr(self, name))]
+            words += [name for name in ("heap_factor", "queue_factor") if not tables.is_about_one(getattr(self, name))]
             if len(words) != 1:
                 raise ValueError(
                     f"{configuration.key} has {', '.join(words) or 'nothing'} changed: give one thing, an option of "
@@ -275,8 +251,8 @@ class PlacedPart(BaseModel):
 
 
 class RealtimeProfile(StudyProfile):
-    """A real-time campaign: searches for every configuration x strategy x case x heap; placed trials; sweeps; long
-    and batch trials; and the decision map.
+    """A real-time campaign: searches for every configuration x strategy x case; placed trials; sweeps; long and batch
+    trials; and the decision map.
 
     Its times follow ``scale`` unless they are given.
     """
@@ -285,10 +261,6 @@ class RealtimeProfile(StudyProfile):
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
     cases: tuple[Case, ...] = PUBLISHED_CASES
     scale: float = Field(gt=0, le=4)
-    heap_factors: tuple[float, ...] = Field(default=(1.0,), description="of the searches, over the published heap")
-    larger_heap_factor: float | None = Field(
-        default=5.0, gt=1, description="second heap, over the first, where no interval passes"
-    )
     low_ns: float = Field(default=LOWEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
     high_ns: float = Field(default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
     pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
@@ -314,11 +286,6 @@ class RealtimeProfile(StudyProfile):
     batch: BatchPart | None = None
     placed: PlacedPart = PlacedPart()
     decision_map: MapPart = MapPart()
-
-    @field_validator("heap_factors")
-    @classmethod
-    def _positive(cls, values: tuple[float, ...], info: Any) -> tuple[float, ...]:
-        return _above_0(values, info.field_name)
 
     @model_validator(mode="after")
     def _queues_end_before_trials(self) -> Self:
@@ -348,17 +315,24 @@ def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
     """Searches, sweeps, long and batch trials, block after block; what two parts ask for runs once. Of placed cells and
     of the decision map the first trial of each boundary, which alone depends on nothing that is measured."""
     planned: dict[TrialSpec, Planned] = {}
-    singles = (profile.sweeps, profile.long_trials)
-    longest = max(profile.blocks, *(part.blocks for part in singles))
-    for block in range(longest):
+    for block in range(max(profile.blocks, profile.sweeps.blocks, profile.long_trials.blocks)):
         items = [*_searches(profile, block), *_batch(profile, block)] if block < profile.blocks else []
         items += plan_sweeps(profile, block) if block < profile.sweeps.blocks else ()
         items += _long_trials(profile, block) if block < profile.long_trials.blocks else ()
         if block == 0:
             changed = [Planned(spec) for _, spec in _first_changed(profile.placed)]
-            items += (*_first_placed(profile.placed), *changed, *_first_of_map(profile))
+            items += (*_first_placed(profile.placed), *changed, *_first_of_map(profile.decision_map))
         planned |= {item.spec: item for item in items}
     return list(planned.values())
+
+
+def _cells(
+    configurations: Iterable[str], strategies: Iterable[StrategyName], cases: Iterable[Case]
+) -> Iterator[tuple[Configuration, StrategyName, Case]]:
+    """Every cell whose configuration offers the strategy."""
+    for configuration, strategy, case in itertools.product(map(Configuration.parse, configurations), strategies, cases):
+        if configuration.offers(strategy):
+            yield configuration, strategy, case
 
 
 def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
@@ -373,27 +347,19 @@ def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
 
 def _long_trials(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     part = profile.long_trials
-    for text in part.configurations:
-        configuration = Configuration.parse(text)
-        for strategy in filter(configuration.offers, part.strategies):
-            for case, cap_seconds in part.cap_seconds.items():
-                lasts = {"cap_seconds": cap_seconds, "major_collections": part.major_collections}
-                spec = RealtimeSpec(
-                    **(_common(profile, configuration, strategy, case, block, 1.0) | lasts),
-                    interval_ns=profile.sweeps.interval_ns,
-                    seconds=profile.full_seconds,
-                    input_queue_ms=profile.input_queue_ms,
-                )
-                yield Planned(spec, _impossible(configuration, strategy))
+    for configuration, strategy, case in _cells(part.configurations, part.strategies, part.cap_seconds):
+        lasts = {"cap_seconds": part.cap_seconds[case], "major_collections": part.major_collections}
+        spec = RealtimeSpec(
+            **_common(profile, configuration, strategy, case, block) | lasts,
+            interval_ns=profile.sweeps.interval_ns, seconds=profile.full_seconds,
+        )  # fmt: skip
+        yield Planned(spec, _impossible(configuration, strategy))
 
 
 def _first_placed(part: PlacedPart) -> Iterator[Planned]:
     """The first trial of each cell of a part, those that are changed apart."""
-    for text in part.configurations:
-        configuration = Configuration.parse(text)
-        for strategy in filter(configuration.offers, part.strategies):
-            for case in part.cases:
-                yield Planned(_placed_trial(part, configuration, strategy, case), _impossible(configuration, strategy))
+    for configuration, strategy, case in _cells(part.configurations, part.strategies, part.cases):
+        yield Planned(_placed_trial(part, configuration, strategy, case), _impossible(configuration, strategy))
 
 
 def _first_changed(part: PlacedPart) -> Iterator[tuple[RealtimeSpec, RealtimeSpec]]:
@@ -426,42 +392,27 @@ def _placed_trial(
     )  # fmt: skip
 
 
-def _sizes_of(live: int, strategy: str) -> dict[str, int]:
-    """So many messages alive: half of them in the queue, the others in the store, and a pool that just holds them."""
-    queue = live // 2
-    pool = live + 1 if strategy == "pool" else 0
-    return {
-        "queue_size": queue, "stored_count": live - queue, "pool_size": pool, "slot_count": live + 1,
-        "fill_packets": packets_to_fill(queue, live - queue),
-    }  # fmt: skip
-
-
-def _of_map(part: MapPart, text: str, strategy: str, live: int, block: int, queue_ms: float) -> dict[str, Any]:
-    """What all trials of the map state. Sizes, heap and times are absolute: scale and case only name what is left."""
-    configuration = Configuration.parse(text)
-    return {
-        **configuration.model_dump(exclude_none=True), **_sizes_of(live, strategy), "strategy": strategy, "case": "A",
-        "scale": 1.0, "block": block, "heap_mb": part.heap_mb, "input_queue_ms": queue_ms,
-        "prologue_seconds": part.prologue_seconds, "warmup_seconds": part.warmup_seconds,
-        "cap_seconds": part.seconds, "major_collections": 0, "min_laps": 0.0,
-    }  # fmt: skip
-
-
-def _map_trial(part: MapPart, text: str, strategy: str, block: int, place: tuple[int, float]) -> RealtimeSpec:
+def _map_trial(
+    part: MapPart, configuration: Configuration, strategy: str, block: int, place: tuple[int, float]
+) -> RealtimeSpec:
+    """A trial of the map. Half of the messages alive are in the queue, the others in the store, and a pool just holds
+    them. Sizes, heap and times are absolute: scale and case only name what is left."""
     live, interval_ns = place
+    queue = live // 2
     return RealtimeSpec(
-        **_of_map(part, text, strategy, live, block, part.deadline_ms),
-        interval_ns=float(f"{interval_ns:.4g}"),
-        seconds=part.seconds,
-    )
+        **configuration.model_dump(exclude_none=True), strategy=strategy, case="A", scale=1.0, block=block,
+        queue_size=queue, stored_count=live - queue, pool_size=live + 1 if strategy == "pool" else 0,
+        slot_count=live + 1, fill_packets=packets_to_fill(queue, live - queue), heap_mb=part.heap_mb,
+        input_queue_ms=part.deadline_ms, prologue_seconds=part.prologue_seconds, warmup_seconds=part.warmup_seconds,
+        interval_ns=float(f"{interval_ns:.4g}"), seconds=part.seconds, cap_seconds=part.seconds,
+        major_collections=0, min_laps=0.0,
+    )  # fmt: skip
 
 
-def _first_of_map(profile: RealtimeProfile) -> Iterator[Planned]:
-    part = profile.decision_map
-    for text in part.configurations:
-        for strategy in filter(Configuration.parse(text).offers, STRATEGIES):
-            spec = _map_trial(part, text, strategy, 0, next_place(part.design, ()))
-            yield Planned(spec, _impossible(Configuration.parse(text), strategy))
+def _first_of_map(part: MapPart) -> Iterator[Planned]:
+    for configuration, strategy, _ in _cells(part.configurations, maps.STRATEGIES, ("A",)):
+        spec = _map_trial(part, configuration, strategy, 0, maps.next_place(part.design, ()))
+        yield Planned(spec, _impossible(configuration, strategy))
 
 
 def place_trial(
@@ -470,7 +421,7 @@ def place_trial(
     """The trial of a boundary in a block, placed by those before it; None for a cell whose first trials all failed."""
     if not isinstance(cell, RealtimeSpec):
         raise ValueError("only cells with placed trials and boundaries of the decision map are placed")
-    seen = [each for record in earlier if record.status == "ok" and (each := seen_in(record)) is not None]
+    seen = [each for record in earlier if record.status == "ok" and (each := tables.seen_in(record)) is not None]
     if cell.min_laps > 0:
         if not seen and sum(record.status != "ok" for record in earlier) >= GIVEN_UP_AFTER:
             return None
@@ -482,14 +433,14 @@ def place_trial(
         record.spec["queue_size"] + record.spec["stored_count"] for record in earlier
         if record.status == "out_of_memory"
     }  # fmt: skip
-    place = next_place(design, tuple(shown_by(design, each) for each in seen), frozenset(without))
-    return _map_trial(profile.decision_map, cell.configuration.key, cell.strategy, block, place)
+    place = maps.next_place(design, tuple(maps.shown_by(design, each) for each in seen), frozenset(without))
+    return _map_trial(profile.decision_map, cell.configuration, cell.strategy, block, place)
 
 
-def questions(profile: RealtimeProfile, machine: Machine) -> list[Question[TrialSpec]]:
+def questions(profile: RealtimeProfile, _machine: Machine) -> list[Question[TrialSpec]]:
     """Those of placed cells and of what changes them, then those of the decision map."""
     part = profile.placed
-    return [*questions_of_cells(part), *questions_of_changes(part), *questions_of_map(profile, machine)]
+    return [*questions_of_cells(part), *questions_of_changes(part), *questions_of_map(profile.decision_map)]
 
 
 def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
@@ -504,7 +455,7 @@ def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
     return [
         Question(
             cells[*one, case], cells[*other, case],
-            primary=(one[1], other[1]) == STRATEGIES, judge=judge, fewest=part.trials,
+            primary=(one[1], other[1]) == maps.STRATEGIES, judge=judge, fewest=part.trials,
         )
         for one, other in part.pairs()
         for case in part.cases
@@ -520,80 +471,34 @@ def questions_of_changes(part: PlacedPart) -> list[Question[TrialSpec]]:
     ]
 
 
-def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Question[TrialSpec]]:
+def questions_of_map(part: MapPart) -> list[Question[TrialSpec]]:
     """At each live set: does allocating keep up with a smaller interval than pooling?
 
     They are secondary: the map's answer is where its lines are, with their bands. How far apart two of them are at one
     place takes more trials than the places of both.
     """
-    part = profile.decision_map
-    questions: list[Question[TrialSpec]] = []
-    for text in part.configurations:
-        sides = [
-            item.spec for item in _first_of_map(profile)
-            if isinstance(item.spec, RealtimeSpec) and item.spec.configuration.key == text and not item.unavailable
-        ]  # fmt: skip
-        if len(sides) < len(STRATEGIES):
-            continue
-        for deadline_ms in part.design.deadlines_ms:
-            for live in part.live_messages:
-                questions.append(Question(
-                    sides[0], sides[1], primary=False,
-                    judge=BoundaryJudge(part.live_messages, live, deadline_ms),
-                    about=f"{live:,} live, {deadline_ms:g} ms", fewest=part.trials,
-                ))  # fmt: skip
-    return questions
-
-
-def changed_cells(part: PlacedPart) -> int:
-    """How many of these have one thing changed."""
-    return sum(1 for _ in _first_changed(part))
-
-
-def searched_cells(profile: RealtimeProfile) -> set[tuple[str, str, str]]:
-    """Configuration, strategy and case of every search that makes sense."""
-    specs = (item.spec for item in _searches(profile, 0) if not item.unavailable)
-    return {(spec.configuration.key, spec.strategy, spec.case) for spec in specs if isinstance(spec, SearchSpec)}
-
-
-def estimate_seconds(profile: RealtimeProfile) -> float:
-    """About how long the whole campaign takes, seconds, with the trials that the decision map places at first; from
-    lengths and sizes alone."""
-    planned = [item.spec for item in plan_realtime(profile, Machine(cores=1)) if not item.unavailable]
-    part = profile.placed
-    parts = (
-        (profile.decision_map.trials, _first_of_map(profile)), (part.trials, _first_placed(part)),
-        (part.trials, (Planned(spec) for _, spec in _first_changed(part))),
-    )  # fmt: skip
-    placed_s = sum(
-        (trials - 1) * item.spec.expected_seconds() for trials, items in parts for item in items if not item.unavailable
-    )
-    return placed_s + sum(spec.expected_seconds() for spec in planned)
+    specs = [item.spec for item in _first_of_map(part) if not item.unavailable]
+    pairs = [(one, other) for one, other in itertools.pairwise(specs) if one.configuration == other.configuration]
+    return [
+        Question(
+            one, other, primary=False, judge=maps.BoundaryJudge(part.live_messages, live, deadline_ms),
+            about=f"{live:,} live, {deadline_ms:g} ms", fewest=part.trials,
+        )
+        for one, other in pairs
+        for deadline_ms in part.design.deadlines_ms
+        for live in part.live_messages
+    ]  # fmt: skip
 
 
 def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
-    for factor in profile.heap_factors:
-        for text in profile.configurations:
-            configuration = Configuration.parse(text)
-            if configuration.language == "cpp" and factor != profile.heap_factors[0]:
-                continue
-            for strategy in filter(configuration.offers, profile.strategies):
-                for case in profile.cases:
-                    spec = SearchSpec(
-                        **_common(profile, configuration, strategy, case, block, factor),
-                        larger_heap_mb=_larger_heap_mb(profile, configuration, factor),
-                        low_ns=profile.low_ns,
-                        high_ns=profile.high_ns,
-                        pdr_loss_ratio=profile.pdr_loss_ratio,
-                        resolution=profile.resolution,
-                        probe_seconds=profile.probe_seconds,
-                        probe_warmup_seconds=profile.probe_warmup_seconds,
-                        full_seconds=profile.full_seconds,
-                        confirmations=profile.confirmations,
-                        patience_seconds=profile.patience_seconds,
-                        input_queue_ms=profile.input_queue_ms,
-                    )
-                    yield Planned(spec, _impossible(configuration, strategy))
+    shared = (
+        "low_ns", "high_ns", "pdr_loss_ratio", "resolution", "probe_seconds", "probe_warmup_seconds", "full_seconds",
+        "confirmations", "patience_seconds",
+    )  # fmt: skip
+    settings = {name: getattr(profile, name) for name in shared}
+    for configuration, strategy, case in _cells(profile.configurations, profile.strategies, profile.cases):
+        spec = SearchSpec(**_common(profile, configuration, strategy, case, block), **settings)
+        yield Planned(spec, _impossible(configuration, strategy))
 
 
 def _impossible(configuration: Configuration, strategy: str) -> str | None:
@@ -612,50 +517,29 @@ def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     points = {(factor * usual_ms, 0.0, 1.0): None for factor in part.queue_factors}
     points |= {(usual_ms, factor * usual_ms, 1.0): None for factor in part.intermediate_factors}
     points |= {(usual_ms, 0.0, factor): None for factor in part.heap_factors}
-    for text in part.configurations:
-        configuration = Configuration.parse(text)
-        for strategy in filter(configuration.offers, part.strategies):
-            for case in part.cases:
-                for queue_ms, between_ms, factor in points:
-                    if configuration.language == "cpp" and factor != 1.0:
-                        continue
-                    spec = RealtimeSpec(
-                        **_common(profile, configuration, strategy, case, block, factor),
-                        interval_ns=part.interval_ns,
-                        seconds=profile.full_seconds,
-                        input_queue_ms=queue_ms,
-                        intermediate_queue_ms=between_ms,
-                    )
-                    yield Planned(spec, _impossible(configuration, strategy))
-
-
-def _heap_mb(profile: RealtimeProfile, configuration: Configuration, factor: float) -> int:
-    return round(scaled_heap_mb(configuration.layout, configuration.collector or "", profile.scale) * factor)
-
-
-def _larger_heap_mb(profile: RealtimeProfile, configuration: Configuration, factor: float) -> int | None:
-    if configuration.language == "cpp" or profile.larger_heap_factor is None:
-        return None
-    return _heap_mb(profile, configuration, factor * profile.larger_heap_factor)
+    cells = _cells(part.configurations, part.strategies, part.cases)
+    for (configuration, strategy, case), (queue_ms, between_ms, factor) in itertools.product(cells, points):
+        if configuration.language == "cpp" and factor != 1.0:
+            continue
+        sizes = {"input_queue_ms": queue_ms, "intermediate_queue_ms": between_ms}
+        if factor != 1.0:
+            heap_mb = scaled_heap_mb(configuration.layout, configuration.collector or "", profile.scale)
+            sizes["heap_mb"] = round(heap_mb * factor)
+        spec = RealtimeSpec(
+            **_common(profile, configuration, strategy, case, block) | sizes,
+            interval_ns=part.interval_ns, seconds=profile.full_seconds,
+        )  # fmt: skip
+        yield Planned(spec, _impossible(configuration, strategy))
 
 
 def _common(
-    profile: RealtimeProfile,
-    configuration: Configuration,
-    strategy: StrategyName,
-    case: Case,
-    block: int,
-    heap_factor: float,
+    profile: RealtimeProfile, configuration: Configuration, strategy: StrategyName, case: Case, block: int
 ) -> dict[str, Any]:
-    settings: dict[str, Any] = {
-        **configuration.model_dump(exclude_none=True),
-        "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
-        "cap_seconds": profile.cap_seconds, "major_collections": profile.major_collections,
-        "prologue_seconds": profile.prologue_seconds, "warmup_seconds": profile.warmup_seconds,
+    shared = ("scale", "cap_seconds", "major_collections", "prologue_seconds", "warmup_seconds", "input_queue_ms")
+    return {
+        **configuration.model_dump(exclude_none=True), **{name: getattr(profile, name) for name in shared},
+        "strategy": strategy, "case": case, "block": block,
     }  # fmt: skip
-    if configuration.language == "java" and heap_factor != 1.0:
-        settings["heap_mb"] = _heap_mb(profile, configuration, heap_factor)
-    return settings
 
 
 def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
@@ -676,25 +560,30 @@ STUDY = Study(
         Mode(
             RealtimeSpec,
             RealtimeMeasurement,
-            summarise_realtime,
+            tables.summarise_realtime,
             "mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 interval_ns=1000",
         ),
         Mode(
             SearchSpec,
             SearchMeasurement,
-            summarise_search,
+            tables.summarise_search,
             "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000",
         ),
-        Mode(RingSpec, RingMeasurement, summarise_ring, "mode=ring language=java runtime=25 interval_ns=10 seconds=60"),
+        Mode(
+            RingSpec,
+            RingMeasurement,
+            tables.summarise_ring,
+            "mode=ring language=java runtime=25 interval_ns=10 seconds=60",
+        ),
     ),
     profile_model=RealtimeProfile,
     plan=plan_realtime,
-    tidy=tidy_realtime,
-    schemas=SCHEMAS,
+    tidy=tables.tidy_realtime,
+    schemas=tables.SCHEMAS,
     as_now=in_todays_words,
     catalogue=catalogue,
     questions=questions,
-    cost=seen_in,
+    cost=tables.seen_in,
     placed=place_trial,
     readable=replace(READABLE, cost="cpu_ns_per_message"),
 )
