@@ -24,6 +24,7 @@ from allocpool.evidence.claims import (
     AS_PUBLISHED,
     NOT_MEASURED,
     OPEN,
+    OTHER_WAY,
     Claim,
     Evidence,
     Frequency,
@@ -260,17 +261,21 @@ def _keeps_up(limits_ns: dict[str, float], wanted: Wanted) -> Callable[[Realtime
     )
 
 
-def _faster(data: Realtime, pairs: Iterable[tuple[Any, Any]]) -> list[Finding]:
+Pairs = list[tuple[Any, Any]]
+"""Rows of two cells, of which the left one is said to keep up with the smaller interval."""
+
+
+def _faster(data: Realtime, pairs: Pairs) -> list[Finding]:
     """Whether each cell on the left keeps up with a smaller interval than the one on the right."""
-    findings = []
-    for left, right in pairs:
+
+    def finding(left: Any, right: Any) -> Finding:
         names = f"{_name(left)} below {_name(right)}"
         if gaps := _gaps(data, left, right):
-            findings.append(_not_measured(names, *gaps))
-        else:
-            chances = _p_smaller(data, left, right), _p_smaller(data, right, left, effect_that_matters())
-            findings.append(Finding(names, f"{_outcome(left)}, {_outcome(right)}", chances))
-    return findings
+            return _not_measured(names, *gaps)
+        chances = _p_smaller(data, left, right), _p_smaller(data, right, left, effect_that_matters())
+        return Finding(names, f"{_outcome(left)}, {_outcome(right)}", chances)
+
+    return [finding(left, right) for left, right in pairs]
 
 
 def _fastest(data: Realtime, ones: Sequence[Any], rivals: Sequence[Any], names: str) -> Finding:
@@ -290,41 +295,34 @@ def _fastest(data: Realtime, ones: Sequence[Any], rivals: Sequence[Any], names: 
     return Finding(names, found, (p, p_against))
 
 
-def _matching(left: pd.DataFrame, right: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, Any]]:
+def _matching(left: pd.DataFrame, right: pd.DataFrame, *columns: str) -> Pairs:
     """Pairs of cells that agree in these columns."""
-    others = records(right)
-    for one in records(left):
-        for other in others:
-            if all(getattr(one, name) == getattr(other, name) for name in columns):
-                yield one, other
-
-
-Pairs = list[tuple[Any, Any]]
-"""Rows of two cells, of which the left one is said to keep up with the smaller interval."""
+    return [
+        (one, other) for one, other in itertools.product(records(left), records(right))
+        if all(getattr(one, name) == getattr(other, name) for name in columns)
+    ]  # fmt: skip
 
 
 def pools_beside_allocating(data: Realtime) -> Pairs:
     """Each configuration's pool and its allocating, case by case."""
-    cells = data.cells
-    pairs = _matching(cells[cells["strategy"] == "pool"], cells[cells["strategy"] == "alloc"], "configuration", "case")
-    return [(pool, alloc) for pool, alloc in pairs if pool.case in PUBLISHED_CASES]
+    cells = data.cells[data.cells["case"].isin(PUBLISHED_CASES)]
+    return _matching(cells[cells["strategy"] == "pool"], cells[cells["strategy"] == "alloc"], "configuration", "case")
 
 
-def _pool_everywhere(data: Realtime) -> Evidence:
-    wanted = Wanted(families=FAMILIES, strategies=["alloc", "pool"])
-    return evidence_of(_faster(data, pools_beside_allocating(data)), wanted.missing(data.cells))
+def _below(
+    pairs: Callable[[Realtime], Pairs] | tuple[Wanted, Wanted, tuple[str, ...]], *speaks_of: Wanted
+) -> Callable[[Realtime], Evidence]:
+    """Whether one cell of each pair is below the other; pairs may be given as cells that agree in some columns."""
 
+    def evidence(data: Realtime) -> Evidence:
+        if isinstance(pairs, tuple):
+            left, right, columns = pairs
+            found = _matching(left.among(data.cells), right.among(data.cells), *columns)
+        else:
+            found = pairs(data)
+        return evidence_of(_faster(data, found), [gap for one in speaks_of for gap in one.missing(data.cells)])
 
-def _better_than_cms(data: Realtime) -> Evidence:
-    cms, others = (Wanted(families=names).among(data.cells) for names in (["CMS"], ["G1", "ZGC"]))
-    pairs = _matching(others, cms, "layout", "strategy", "case")
-    return evidence_of(_faster(data, pairs), Wanted(families=FAMILIES).missing(data.cells))
-
-
-def _native_is_better(data: Realtime) -> Evidence:
-    heap, native = (Wanted(layout=layout).among(data.cells) for layout in ("heap", "native"))
-    pairs = _matching(native, heap, "collector", "strategy", "case")
-    return evidence_of(_faster(data, pairs), Wanted(layout="native", families=FAMILIES).missing(data.cells))
+    return evidence
 
 
 def _only_native_zgc_always_works(data: Realtime) -> Evidence:
@@ -368,11 +366,6 @@ def _native_zgc_is_best_java(data: Realtime) -> Evidence:
     return evidence_of(findings, missing)
 
 
-def _pooling_in_cpp(data: Realtime) -> Evidence:
-    pool, alloc = (Wanted("cpp", strategies=[name]).among(data.cells) for name in ("pool", "alloc"))
-    return evidence_of(_faster(data, _matching(pool, alloc, "layout", "case")))
-
-
 def _flat_is_best(data: Realtime) -> Evidence:
     """In each cell, below all other configurations with the same strategy."""
     is_flat = (data.cells["language"] == "cpp") & (data.cells["layout"] == "flat")
@@ -393,11 +386,7 @@ _NATIVE_ZGC_IN_C = Wanted(layout="native", families=["ZGC"], strategies=["alloc"
 def native_zgc_beside_flat(data: Realtime) -> Pairs:
     """Native ZGC and flat C++, both allocating in case C."""
     flat = Wanted("cpp", "flat", strategies=["alloc"], cases="C").among(data.cells)
-    return list(_matching(_NATIVE_ZGC_IN_C.among(data.cells), flat, "case"))
-
-
-def _zgc_beats_flat_allocating(data: Realtime) -> Evidence:
-    return evidence_of(_faster(data, native_zgc_beside_flat(data)), _NATIVE_ZGC_IN_C.missing(data.cells))
+    return _matching(_NATIVE_ZGC_IN_C.among(data.cells), flat, "case")
 
 
 def _cpp_without_allocation(data: Realtime) -> Evidence:
@@ -440,13 +429,28 @@ def _longer_interval_is_no_help(data: Realtime) -> Evidence:
 
 
 def _saw_too_little(data: Realtime, row: Any) -> str | None:
-    """Why a trial or cell says nothing of long pauses: no major collection, its cap, or a queue longer than itself."""
+    """Why a cell says nothing of long pauses: no major collection, its cap, or a queue longer than itself."""
     if data.set_up == PUBLISHED:
         return None
-    decides = getattr(row, "decides_long_pauses", None)
-    if decides is None or pd.isna(decides):
-        return "not told whether its trials saw a major collection"
-    return None if decides else "its trials saw no major collection, reached their cap, or were shorter than the queue"
+    if pd.isna(row.decides_long_pauses):
+        return _NOT_TOLD
+    return None if row.decides_long_pauses else _SAW_NONE
+
+
+_NOT_TOLD = "not told whether its trials saw a major collection"
+_SAW_NONE = "its trials saw no major collection, reached their cap, or were shorter than the queue"
+
+
+def _saw(trials: pd.DataFrame) -> pd.Series:
+    """Whether each trial saw what can decide of long pauses; NA where it is not told."""
+    return trials.get("decides_long_pauses", pd.Series(pd.NA, trials.index)).astype("boolean")
+
+
+def _why_unseen(*sides: pd.DataFrame) -> str | None:
+    """Why the first trial that can't decide of long pauses does not."""
+    saw = pd.concat([_saw(side) for side in sides])
+    unseen = saw[~saw.fillna(False).astype(bool)]
+    return None if unseen.empty else _NOT_TOLD if pd.isna(unseen.iloc[0]) else _SAW_NONE
 
 
 class _Sides(NamedTuple):
@@ -533,17 +537,14 @@ def _longer_queue_helps(data: Realtime) -> Evidence:
         for sides in _sweep_sides(data, column, usual, LONGER_QUEUE, wanted):
             if not (sides.usual["lost_ppm"].astype(float) > 0).any():
                 continue
-            longest_ms = sides.other["gc_pause_max_ms"].astype(float) if "gc_pause_max_ms" in sides.other else None
-            length_ms = (sides.other["input_queue_ms"] + _intermediate(sides.other)
-                         * INPUT_QUEUE_MS * sides.other["scale"])  # fmt: skip
-            saw = [row for row in records(sides.other) if _saw_too_little(data, row) is None]
-            fits = sides.other.index[longest_ms <= length_ms] if longest_ms is not None else sides.other.index
-            trials = sides.other.loc[[row.Index for row in saw if row.Index in set(fits)]]
-            name = f"{sides.name} with {word}"
-            if len(trials) < FEWEST and len(saw) < len(sides.other):
-                first = next(row for row in records(sides.other) if _saw_too_little(data, row))
-                findings.append(_not_measured(name, str(_saw_too_little(data, first))))
-            elif len(trials) < FEWEST and longest_ms is not None and len(trials) < len(saw):
+            other, name = sides.other, f"{sides.name} with {word}"
+            longest_ms = other.get("gc_pause_max_ms", pd.Series(0.0, other.index)).astype(float)
+            length_ms = other["input_queue_ms"] + _intermediate(other) * INPUT_QUEUE_MS * other["scale"]
+            saw = _saw(other).fillna(False).astype(bool)
+            trials = other[saw & (longest_ms <= length_ms)]
+            if len(trials) < FEWEST and (why := _why_unseen(other)):
+                findings.append(_not_measured(name, why))
+            elif len(trials) < FEWEST and len(trials) < saw.sum():
                 why = (
                     f"its longest pause, {longest_ms.max():.0f} ms, is longer than the queue of {length_ms.max():g} ms"
                 )
@@ -563,15 +564,12 @@ def _larger_heap(data: Realtime) -> Evidence:
         if not (sides.usual["lost_ppm"].astype(float) > 0).any():
             continue
         name = f"{sides.name} with five times the heap"
-        seen, seen_larger = (
-            side[[_saw_too_little(data, row) is None for row in records(side)]] for side in (sides.usual, sides.other)
-        )
-        if gap := _too_few(min(len(seen), len(seen_larger))):
-            every = [*records(sides.other), *records(sides.usual)]
-            findings.append(_not_measured(name, next(filter(None, (_saw_too_little(data, row) for row in every)), gap)))
+        seen, larger = (side[_saw(side).fillna(False).astype(bool)] for side in sides[1:])
+        if gap := _too_few(min(len(seen), len(larger))):
+            findings.append(_not_measured(name, _why_unseen(sides.other, sides.usual) or gap))
         else:
-            findings += _less_but_not_cured(data, name, list(seen["lost_ppm"]), list(seen_larger["lost_ppm"]))
-            findings += _rarer_not_shorter(sides.name, seen, seen_larger)
+            findings += _less_but_not_cured(data, name, list(seen["lost_ppm"]), list(larger["lost_ppm"]))
+            findings += _rarer_not_shorter(sides.name, seen, larger)
     if data.set_up == PUBLISHED:
         cells = wanted.among(data.cells)
         for cell in records(cells[cells["larger_heap_lost_percent"].notna()]):
@@ -687,17 +685,9 @@ def _sentence(evidence: Evidence) -> str:
     total = len(evidence.rows)
     if not total:
         return "Nothing that it speaks of is part of this campaign."
-    parts = []
-    if len(against := evidence.against):
-        first = against.iloc[0]
-        parts.append(
-            f"Shown the other way round in {len(against)} of {total}, for example {first['configuration']}: "
-            f"{first['found']}"
-        )
-    shown = f"shown in {evidence.count(AS_PUBLISHED)} of {total}"
-    parts.append(shown if parts else shown.capitalize())
-    parts += [f"{shown} in {count}" for shown in (OPEN, NOT_MEASURED) if (count := evidence.count(shown))]
-    return "; ".join(parts) + "."
+    parts = [f"{way} in {count} of {total}" for way in (AS_PUBLISHED, OTHER_WAY, OPEN, NOT_MEASURED)
+             if (count := evidence.count(way))]  # fmt: skip
+    return f"{'; '.join(parts).capitalize()}."
 
 
 @cache
@@ -722,7 +712,7 @@ def _claim(
 POOL_EVERYWHERE = _claim(
     "pool-everywhere-realtime",
     "In every single real-time test, pooling performs better than allocating.",
-    _pool_everywhere,
+    _below(pools_beside_allocating, Wanted(families=FAMILIES, strategies=["alloc", "pool"])),
 )
 REALTIME_CLAIMS = (
     POOL_EVERYWHERE,
@@ -751,7 +741,10 @@ REALTIME_CLAIMS = (
     _claim(
         "g1-zgc-realtime-better",
         'G1 and ZGC really improve real time over "CMS": in most cells.',
-        _better_than_cms,
+        _below(
+            (Wanted(families=["G1", "ZGC"]), Wanted(families=["CMS"]), ("layout", "strategy", "case")),
+            Wanted(families=FAMILIES),
+        ),
         ON_CMS,
         asks="most",
     ),
@@ -773,7 +766,10 @@ REALTIME_CLAIMS = (
     _claim(
         "native-better-realtime",
         "Native buffers improve almost everything in real time.",
-        _native_is_better,
+        _below(
+            (Wanted(layout="native"), Wanted(layout="heap"), ("collector", "strategy", "case")),
+            Wanted(layout="native", families=FAMILIES),
+        ),
         asks="almost every",
     ),
     _claim(
@@ -809,7 +805,7 @@ REALTIME_CLAIMS = (
     _claim(
         "realtime-cpp-pool",
         "In C++, a pool keeps up with smaller intervals than new and delete.",
-        _pooling_in_cpp,
+        _below((Wanted("cpp", strategies=["pool"]), Wanted("cpp", strategies=["alloc"]), ("layout", "case"))),
         (IN_CPP,),
     ),
     _claim(
@@ -821,7 +817,7 @@ REALTIME_CLAIMS = (
     _claim(
         "zgc-beats-flat-alloc-c",
         "The exception: allocating in case C, native buffers on ZGC beat flat C++.",
-        _zgc_beats_flat_allocating,
+        _below(native_zgc_beside_flat, _NATIVE_ZGC_IN_C),
     ),
     _claim(
         "cpp-flat-rates",
