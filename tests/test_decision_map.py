@@ -257,7 +257,7 @@ def test_a_live_set_that_the_heap_cannot_hold_is_a_row_with_its_reason(runner: R
     assert len(failed) == 2, "one for each strategy, and not tried again"
     found = maps.boundaries(tables["map"])
     assert set(found.loc[found["live_messages"] == LIVES[-1], "gap"]) == {"Java heap space"}
-    assert map_story.caption(tables).count("Java heap space") == 2, "once for each strategy"
+    assert map_story.caption(tables).count("Java heap space") == 4, "for each strategy and deadline"
     assert len(plots.decision_map(tables).axes) == 1
 
 

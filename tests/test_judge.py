@@ -51,7 +51,7 @@ from allocpool.studies.buffered_io import claims as buffered_io
 from allocpool.studies.pauses import claims as pauses
 from allocpool.studies.pauses import gc_table
 from allocpool.studies.realtime import claims as realtime
-from allocpool.studies.realtime.cells import published_cells, published_sweeps
+from allocpool.studies.realtime.cells import published_cells
 from allocpool.studies.stream import claims as stream
 
 
@@ -271,7 +271,7 @@ def every_verdict(of: str) -> list[Verdict]:
         fits = pd.DataFrame(columns=[*points.columns, "ns_per_object", "low", "high", "n"])
         return pauses.evaluate(made.assign(live_objects=10**6), collections, points, fits)
     if of == "realtime":
-        return realtime.evaluate(published_cells(), published_sweeps())
+        return realtime.evaluate(published_cells(), published_cells().iloc[:0].assign(status=""))
     if of == "allocation":
         return allocation.evaluate(allocation.published_as_trials())
     if of == "buffered_io":

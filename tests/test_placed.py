@@ -67,7 +67,7 @@ def test_a_silent_trial_is_asked_again_and_tells_nothing() -> None:
     assert len(placed.told_by(trials, PDR_LOSS_RATIO)) == 10
     few = PlacedTrials(placed.told_by(series(140.0, 8, silent=range(4)), PDR_LOSS_RATIO), 4, HIGH_NS)
     assert few.gap == "fewer than 5 trials that tell, 4 beside one in which the source stood still"
-    assert (few.p_below(1e5), few.p_above(20.0), few.p_reaches()) == (1.0, 1.0, 1.0)
+    assert (few.p_below(1e5), few.p_above(20.0), few.p_below(few.highest_ns)) == (1.0, 1.0, 1.0)
 
 
 def test_a_boundary_is_shown_to_lie_on_a_side_of_a_limit_and_no_further() -> None:
@@ -75,13 +75,13 @@ def test_a_boundary_is_shown_to_lie_on_a_side_of_a_limit_and_no_further() -> Non
     assert known.p_below(300.0) < 0.01 < 0.5 <= known.p_above(300.0)
     assert known.p_above(70.0) < 0.01 < 0.5 <= known.p_below(70.0)
     assert min(known.p_below(140.0), known.p_above(140.0)) > 0.05
-    assert known.p_reaches() < 0.01 and known.p_loses() >= 0.5
+    assert known.p_below(known.highest_ns) < 0.01 and known.p_above(known.highest_ns) >= 0.5
     assert known.p_above(2 * known.highest_ns) == 1.0, "nothing so long was tried"
 
 
 def test_where_no_interval_passes_the_longest_is_tried_until_that_is_shown() -> None:
     lost = cell(1e6)
-    assert lost.highest_ns == HIGH_NS and not lost.passes and lost.p_loses() < 0.01
+    assert lost.highest_ns == HIGH_NS and not lost.passes and lost.p_above(HIGH_NS) < 0.01
     assert all(map(math.isnan, lost.interval_ns()))
     works = cell(140.0)
     assert placed.p_smaller(works, lost) < 0.01 and placed.p_smaller(lost, works) >= 0.5
@@ -307,3 +307,10 @@ def test_a_wrong_setting_is_one_clear_line(settings: dict[str, object], said: st
     with pytest.raises(UserError) as error:
         campaign.open_study("realtime", "quick", settings)
     assert said in str(error.value) and "\n" not in str(error.value).strip()
+
+
+def test_boundaries_and_the_searches_of_mlrsearch_agree() -> None:
+    stored, again = proof.load(proof.SEARCHES_FILE), proof.against_searches()
+    assert stored["agrees"].notna().sum() > 100 and stored["agrees"].dropna().all()
+    assert again["agrees"].equals(stored["agrees"].astype("boolean"))
+    assert again["edge_ns"].tolist() == pytest.approx(stored["edge_ns"].tolist(), rel=1e-3)

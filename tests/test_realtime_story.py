@@ -160,8 +160,6 @@ def test_every_figure_can_be_drawn_of_nothing() -> None:
     plots.rates(realtime_cells.realtime_cells(NOTHING))
     plots.loss_curves(NOTHING)
     plots.loss_over_time(NOTHING["samples"], trials)
-    plots.burst_timeline(NOTHING["bursts"], NOTHING["pauses"], NOTHING["slips"], trials)
-    plots.delay_distributions(NOTHING["delays"], trials)
 
 
 def test_a_rate_is_drawn_for_every_interval_that_passes() -> None:

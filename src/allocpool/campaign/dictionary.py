@@ -28,7 +28,7 @@ _INTRODUCTION = """# Data
 | `shipped/hosts/HOST/PROFILE/STUDY/` | the same of other machines, which pages compare with these | yes |
 | `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
 | `simulated/` | error rates of the judge, by simulation: `python -m allocpool.studies.instrument.proof` | yes |
-| `checked/` | advice against long plans: `bench advice`; page 09's example: `advise --save`; A/A of `compare` | yes |
+| `checked/` | advice (`bench advice`), page 09's example (`advise --save`), A/A of `compare`, searches and fits | yes |
 
 `allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` and `questions.parquet`
 (what the study decides, and its verdicts so far) in the same folder.

@@ -172,22 +172,6 @@ def published_cells() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *_FIGURES, *larger, "gap"])
 
 
-def published_sweeps() -> pd.DataFrame:
-    """The published losses at 1000 ns with both heaps, in the form of measured trials of a sweep."""
-    rows = []
-    for row in records(published_realtime()):
-        for factor, lost in ((1.0, row.published_lost_percent), (5.0, row.published_lost_percent_large_heap)):
-            if pd.notna(row.published_lost_percent_large_heap):
-                rows.append({
-                    "configuration": row.published_configuration, "strategy": row.strategy, "case": row.case,
-                    "language": row.language, "layout": row.layout, "block": 0, "status": "ok",
-                    "collector": LIKELIEST.get(row.family),
-                    "heap_factor": factor, "input_queue_ms": 100.0, "queue_factor": 1.0,
-                    "interval_ns": 1000.0, "lost_ppm": lost * 1e4,
-                })  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 def sweep_trials(trials: pd.DataFrame, scale: float, interval_ns: float) -> pd.DataFrame:
     """The single trials of the sweeps: those at the profile's scale and at one interval."""
     at = np.isclose(trials["scale"].astype(float), scale) & np.isclose(trials["interval_ns"].astype(float), interval_ns)

@@ -47,7 +47,6 @@ from allocpool.studies.realtime.cells import (
     LOSES,
     bound,
     published_cells,
-    published_sweeps,
     realtime_cells,
     sweep_trials,
 )
@@ -202,7 +201,7 @@ def _works(data: Realtime, row: Any) -> Chances:
     """That some interval passes in a cell, and that none does."""
     if data.set_up == PUBLISHED:
         return _exact(1 if row.answer != LOSES else -1)
-    return row.every_pdr.p_reaches(), row.every_pdr.p_loses()
+    return _within(data, row, row.every_pdr.highest_ns)
 
 
 def _within(data: Realtime, row: Any, limit_ns: float) -> Chances:
@@ -693,7 +692,8 @@ def _sentence(evidence: Evidence) -> str:
 @cache
 def published() -> Realtime:
     """The published table as a claim takes it: no sweeps, for its losses with both heaps are in its cells."""
-    return Realtime.of(published_cells(), published_sweeps().iloc[:0], PUBLISHED)
+    cells = published_cells()
+    return Realtime.of(cells, cells.iloc[:0].assign(status=""), PUBLISHED)
 
 
 def _claim(

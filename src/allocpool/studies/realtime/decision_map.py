@@ -258,13 +258,11 @@ def deadlines_of(queue_ms: float) -> tuple[float, float]:
     return queue_ms / 10, queue_ms
 
 
-@dataclass(frozen=True)
-class _Side:
-    """All trials of one boundary, in order."""
+class _Side(NamedTuple):
+    """All trials of one boundary, in order; ``gaps``, by live set: why it has no trial with a figure."""
 
     seen: tuple[Seen, ...]
     gaps: dict[int, str]
-    """By live set: why it has no trial with a figure."""
 
 
 def _sides(trials: pd.DataFrame) -> dict[tuple[str, str], _Side]:
@@ -273,8 +271,11 @@ def _sides(trials: pd.DataFrame) -> dict[tuple[str, str], _Side]:
         rows = records(group.sort_values("block", kind="stable"))
         seen = tuple(seen_of(row) for row in rows if row.status == "ok")
         there = {trial.live for trial in seen}
-        failed = [row for row in rows if row.status != "ok" and live_in(row) not in there]
-        gaps = {live_in(row): str(row.status if pd.isna(row.reason) else row.reason) for row in failed}
+        gaps = {
+            live_in(row): str(row.status if pd.isna(row.reason) else row.reason)
+            for row in rows
+            if row.status != "ok" and live_in(row) not in there
+        }
         sides[str(configuration), str(strategy)] = _Side(seen, gaps)
     return sides
 

@@ -222,18 +222,9 @@ class PlacedTrials:
         low, high = _ends(_likely(self.used), _AXIS, len(self.used), ALPHA)
         return self.edge_ns, math.exp(low), math.exp(high)
 
-    def p_reaches(self) -> float:
-        """The chance of so much evidence for a boundary among the intervals tried, did half of the trials lose at the
-        longest, or more."""
-        return self.p_below(self.highest_ns)
-
-    def p_loses(self) -> float:
-        """The chance of so much evidence that no interval passes, did at most half of the trials lose at the
-        longest."""
-        return self.p_above(self.highest_ns)
-
     def p_below(self, limit_ns: float) -> float:
-        """The chance of so much evidence that the boundary is below ``limit_ns``, were it not."""
+        """The chance of so much evidence that the boundary is below ``limit_ns``, were it not. Below `highest_ns`: some
+        interval passes; above it: none does."""
         return self._p(math.log(limit_ns) <= _AXIS)
 
     def p_above(self, limit_ns: float) -> float:

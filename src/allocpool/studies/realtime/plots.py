@@ -1,4 +1,4 @@
-"""Real time in pictures: smallest intervals, losses against interval and over time, bursts, delays, decision map."""
+"""Real time in pictures: smallest intervals, losses against interval and over time, and the decision map."""
 
 from __future__ import annotations
 
@@ -18,19 +18,15 @@ from allocpool.evidence.trials import configuration, finished, records
 from allocpool.packets import style as packets
 from allocpool.packets.cells import CONFIGURATION, configuration_order, present
 from allocpool.packets.specs import CASES
-from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends, short_names, strategy_looks, two_lines
+from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends, short_names, strategy_looks
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import LOSES, cell_trials
 from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
-from allocpool.studies.realtime.tables import LISTED_SLIP_NS
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost, if all losses are larger."""
-_LANES = {
-    "losses": "#b00020", "pauses": style.SKY,
-    f"slips of the source, {LISTED_SLIP_NS / 1e6:g} ms or longer": style.SILVER,
-}  # fmt: skip
+_LOSSES = "#b00020"
 _OPEN_END = 3.0
 _NO_TRIAL = "no single trial has finished yet"
 
@@ -87,23 +83,17 @@ def loss_curves(tables: Mapping[str, pd.DataFrame], case: str = "B") -> Figure:
                   "lost of a million (lowest: none)")  # fmt: skip
 
 
-def _named(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a per-trial table with a name that tells what the trial of the first repetition was; its queue, where not
-    all have the same."""
-    facts = finished(trials)[["trial_id", *CONFIGURATION, "input_queue_ms", "heap_factor", "block"]].copy()
-    short, _ = short_names(list(facts["configuration"].unique()))
-    larger = facts["heap_factor"].map(lambda times: "" if pd.isna(times) or times == 1 else f", heap x{times:g}")
-    queue = facts["input_queue_ms"].map(", queue {:g} ms".format) if facts["input_queue_ms"].nunique() > 1 else ""
-    facts["what"] = "case " + facts["case"] + queue + larger.astype("str")
-    facts["short"] = facts["configuration"].map(short).astype("str")
-    facts["name"] = facts["short"] + ",\n" + facts["strategy"] + ", " + facts["what"]
-    return rows.merge(facts[facts["block"] == facts["block"].min()], on="trial_id")
-
-
 def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Share of ticks lost in each tenth of a second, one panel per trial of the first repetition that lost any; warm-up
     shaded."""
-    joined = _named(samples, trials)
+    facts = finished(trials)
+    facts = facts[facts["block"] == facts["block"].min()]
+    short, _ = short_names(list(facts["configuration"].unique()))
+    queue, heap = facts["input_queue_ms"].map("{:g} ms".format), facts["heap_factor"].fillna(1.0)
+    what = facts["strategy"] + ", case " + facts["case"] + ", queue " + queue.astype("str")
+    what += heap.map(", heap x{:g}".format).astype("str")
+    named = facts.assign(name=facts["configuration"].map(short).astype("str") + ",\n" + what)
+    joined = samples.merge(named[["trial_id", *CONFIGURATION, "name"]], on="trial_id")
     joined = joined[joined["generated"] > 0]
     if joined.empty:
         return nothing(_NO_TRIAL)
@@ -115,7 +105,7 @@ def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     names = sorted(joined["name"].unique())
     grid = sns.relplot(
         joined.sort_values("end_s"), kind="line", x="end_s", y="percent", drawstyle="steps-pre",
-        color=_LANES["losses"], estimator=None, **panels("name", names, 1.3),
+        color=_LOSSES, estimator=None, **panels("name", names, 1.3),
     )  # fmt: skip
     for axis in grid.axes.flat:
         axis.axvspan(min(0.0, float(joined["end_s"].min())), 0, color=style.WARM_UP, zorder=0)
@@ -124,60 +114,6 @@ def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     words = ends(totals.assign(percent=100 * totals["lost"] / totals["generated"]), "percent", ["name"], "%")
     rest = f"{every - len(names)} of {every} trials lost nothing and have no panel." if every > len(names) else ""
     return finish(grid, f"Losses over time; a trial loses {words}. {rest}", x="seconds after the warm-up", y="lost, %")
-
-
-def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Bursts of losses, pauses of the collector and slips of the source on one axis, one row per trial that lost any,
-    or of all trials where none did."""
-    tables = [_named(rows, trials) for rows in (bursts, pauses, slips)]
-    every = _named(finished(trials)[["trial_id"]], trials)
-    if every.empty:
-        return nothing(_NO_TRIAL)
-    losing = set(tables[0]["name"])
-    names = sorted(losing or set(every["name"]))
-    grid = sns.FacetGrid(every, **style.size(1, 0.8 + packets.ROW_INCHES * max(3, len(names))))
-    for rows, colour, lane in zip(tables, _LANES.values(), (-0.27, 0.0, 0.27), strict=True):
-        mine = rows[rows["name"].isin(names)]
-        at = mine["name"].map(names.index) + lane
-        start_s = mine["start_ns"] / 1e9
-        stop_s = mine["end_ns"] / 1e9 if "end_ns" in mine else start_s + mine["length_ns"] / 1e9
-        grid.ax.hlines(at, start_s, stop_s, color=colour, linewidth=5)
-        grid.ax.plot(start_s, at, linestyle="", marker="|", color=colour, markersize=6)
-    grid.ax.set_yticks(range(len(names)), names)
-    packets.part_rows(grid.ax, len(names))
-    counts = ", ".join(f"{len(rows)} {word}" for rows, word in zip(tables, _LANES, strict=True))
-    handles = [mark(word, colour, line="-", width=5) for word, colour in _LANES.items()]
-    text = f"What happened when: {counts}; {len(losing)} of {len(set(every['name']))} trials lost something."
-    return finish(grid, text, 3, "", handles, "seconds after the warm-up")
-
-
-def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Delay from due time to consumption at percentiles, one line per trial of the first repetition, a panel for each
-    configuration."""
-    joined = _named(delays, trials)
-    if joined.empty:
-        return nothing(_NO_TRIAL)
-    shares = sorted(joined["percentile"].unique())
-    joined = joined.assign(at=joined["percentile"].map(shares.index), us=joined["delay_us"].clip(lower=0.1))
-    order, hue = list(joined["short"].unique()), strategy_looks(joined)
-    shapes = style.looks(sorted(joined["what"].unique()))["markers"]
-    grid = sns.relplot(
-        joined.astype({"us": float}), kind="line", x="at", y="us", units="name", estimator=None, **BY_COLOUR,
-        style="what", markers=shapes, dashes=False, markersize=6, linewidth=1, legend=False,
-        **panels("short", order, 2.3),
-    )  # fmt: skip
-    log_axes(grid, "y", joined["us"], 1.5, most=5)
-    grid.set(xticks=range(len(shares)))
-    grid.set_xticklabels(["max" if share == 100 else f"p{share:g}" for share in shares], rotation=60)
-    handles = [mark(name, colour, line="-") for name, (colour, _) in hue.items()]
-    handles += [mark(kind, GREY, shape) for kind, shape in shapes.items()]
-    tail = joined[joined["percentile"] == max(share for share in shares if share < 100 or len(shares) == 1)]
-    text = f"Delays; percentile {tail['percentile'].iloc[0]:g} goes {ends(tail, 'us', _TRIAL, 'us')}."
-    return finish(grid, text, 2, {name: two_lines(name) for name in order}, handles,
-                  "percentile of the ticks received", "delay, us (log scale)")  # fmt: skip
-
-
-_TRIAL = ("short", "strategy", "what")
 
 
 _REGION_STYLE = {

@@ -253,24 +253,22 @@ def lost_at_published_sizes(profile: str, host_id: str | None) -> str:
         return ""
     here = done[done["host_id"] == host_id]
     one = here if len(here) else done[done["host_id"] == done["host_id"].mode().iloc[0]]
-    done = with_published(one, published_realtime())
-    rows, counts = [], []
-    for (case, configuration), of in done.groupby(["case", "configuration"], observed=True):
-        sides = [of[of["strategy"] == strategy] for strategy in _SIDES]
-        if all(map(len, sides)):
-            rows.append(f"| {case} | {configuration} | {' | '.join(map(_lost, sides))} |")
-            counts += list(map(len, sides))
-    if not rows:
+    cells = with_published(one, published_realtime()).groupby(["case", "configuration", "strategy"], observed=True)
+    told = pd.DataFrame({"lost": {key: _lost(rows) for key, rows in cells}, "n": cells.size()})
+    both = told.unstack().reindex(columns=pd.MultiIndex.from_product([["lost", "n"], _SIDES])).dropna()
+    if both.empty:
         return ""
     other = "" if len(here) else hosts.label(str(one["host_id"].iloc[0]), "article")
     elsewhere = f" It was measured on another machine, {other}." if other else ""
     lead = (
         f"**Real time at the published sizes, a packet each {COMPARISON_INTERVAL_NS:,.0f} ns: share lost** (medians, "
-        f"least to greatest; {stats.trials_each(min(counts), max(counts))}; published figures are of collectors up to "
-        f"Java 11).{elsewhere}"
+        f"least to greatest; {stats.trials_each(int(both['n'].min(axis=None)), int(both['n'].max(axis=None)))}; "
+        f"published figures are of collectors up to Java 11).{elsewhere}"
     )
-    heading = ("case", "configuration", *_SIDES.values())
-    return "\n".join([lead, "", f"| {' | '.join(heading)} |", "|---" * len(heading) + "|", *rows])
+    rows = [f"| {' | '.join([*key, *lost])} |" for key, lost in zip(both.index, both["lost"].to_numpy(), strict=True)]
+    return "\n".join(
+        [lead, "", f"| case | configuration | {' | '.join(_SIDES.values())} |", "|---|---|---|---|", *rows]
+    )
 
 
 def _at_published_sizes(profile: str) -> pd.DataFrame:

@@ -63,8 +63,26 @@ from allocpool.trial.stops import stops_of
 
 DELAY_PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0)
 
+
+def _flag(description: str) -> Column:
+    """A truth that a trial without a measurement leaves empty."""
+    return Column("boolean", nullable=True, description=description)
+
+
+def _count(description: str) -> Column:
+    return Column("int64", COUNT, description=description)
+
+
+def _size(description: str, check: Check = POSITIVE) -> Column:
+    return Column("float64", check, description=description)
+
+
+def _schema(**columns: Column) -> DataFrameSchema:
+    return DataFrameSchema(columns, strict=True, coerce=True)
+
+
 _HEAP_FACTOR = number("heap over the published one at this scale", POSITIVE)
-INPUT_QUEUE = Column("float64", POSITIVE, description="ticks that the input queue holds, as time, ms")
+INPUT_QUEUE = _size("ticks that the input queue holds, as time, ms")
 _QUEUE_FACTOR = number("input queue over the published one at this scale; 1: the experiment is similar to it", POSITIVE)
 _DECIDES = (
     "whether it can decide a claim about long queues or large heaps: its queue is no longer than itself and, where "
@@ -80,19 +98,17 @@ TICKS = {
     "slip_total_ms": number("their total, ms"),
     "slip_max_ms": number("the longest of those that the trial had room to list, ms"),
     "majors": whole("major collections after the warm-up"),
-    "cap_reached": Column(
-        "boolean", nullable=True, description="the longest length ended the trial before three major collections"
-    ),
+    "cap_reached": _flag("the longest length ended the trial before three major collections"),
 }
 
 PLACEMENT = {
     "source_processor": whole("processor that the source was last seen on; empty: not known"),
     "source_moves": whole("looks, one every 100 ms, that found it elsewhere than the one before"),
     "consumer_processor": whole("processor that the consumer ended on"),
-    "consumer_moved": Column("boolean", nullable=True, description="it began elsewhere"),
+    "consumer_moved": _flag("it began elsewhere"),
     "consumer_preempted": whole("times that the system took the consumer's processor away"),
-    "pinned": Column("boolean", nullable=True, description="both were tied to cores of their own"),
-    "shared_core": Column("boolean", nullable=True, description="both were on hardware threads of one core"),
+    "pinned": _flag("both were tied to cores of their own"),
+    "shared_core": _flag("both were on hardware threads of one core"),
 }
 
 _DELAYS = {
@@ -100,159 +116,123 @@ _DELAYS = {
     for name in percentiles.SUMMARY
 }
 
-TRIALS = DataFrameSchema(
-    {
-        **TRIAL_COLUMNS,
-        **PACKETS_COLUMNS,
-        "heap_factor": _HEAP_FACTOR,
-        "interval_ns": Column("float64", POSITIVE, description="time between ticks, ns"),
-        "input_queue_ms": INPUT_QUEUE,
-        "queue_factor": _QUEUE_FACTOR,
-        "intermediate_queue_ms": Column(
-            "float64",
-            COUNT,
-            description="ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: none",
-        ),
-        "stall_ms": Column("float64", COUNT, description="stop of the consumer on purpose, ms"),
-        "seconds": number("length after the warm-up, s"),
-        **TICKS,
-        **LAPS_COLUMNS,
-        "decides_long_pauses": Column(
-            "boolean",
-            nullable=True,
-            description=_DECIDES + "the collector has major collections, it saw one and ended before its cap",
-        ),
-        **_DELAYS,
-        **PLACEMENT,
-        "prologue_ns_per_packet": number(
-            "wall time per packet by the batch path, before the source starts, ns", POSITIVE
-        ),
-        "cpu_ns_per_packet": number("CPU time of all threads per tick received, source included, ns", POSITIVE),
-        "clock_is_tsc": Column("boolean", nullable=True, description="the source read the time-stamp counter"),
-        "clock_drift_ppm": number("its rate against its calibration", None),
-        **{f"packets_{name}": whole(f"{what}, with prologue and warm-up") for name, what in COUNTS.items()},
-        "checksum": text("hex, over what was parsed and stored", nullable=True),
-        "peak_rss_mb": number("peak resident memory, MiB", POSITIVE),
-        **GC_COLUMNS,
-    },
-    strict=True,
-    coerce=True,
+TRIALS = _schema(
+    **TRIAL_COLUMNS,
+    **PACKETS_COLUMNS,
+    heap_factor=_HEAP_FACTOR,
+    interval_ns=_size("time between ticks, ns"),
+    input_queue_ms=INPUT_QUEUE,
+    queue_factor=_QUEUE_FACTOR,
+    intermediate_queue_ms=Column(
+        "float64",
+        COUNT,
+        description="ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: none",
+        metadata={"older": 0.0},
+    ),
+    stall_ms=_size("stop of the consumer on purpose, ms", COUNT),
+    seconds=number("length after the warm-up, s"),
+    **TICKS,
+    **LAPS_COLUMNS,
+    decides_long_pauses=_flag(_DECIDES + "the collector has major collections, it saw one and ended before its cap"),
+    **_DELAYS,
+    **PLACEMENT,
+    prologue_ns_per_packet=number("wall time per packet by the batch path, before the source starts, ns", POSITIVE),
+    cpu_ns_per_packet=number("CPU time of all threads per tick received, source included, ns", POSITIVE),
+    clock_is_tsc=_flag("the source read the time-stamp counter"),
+    clock_drift_ppm=number("its rate against its calibration", None),
+    **{f"packets_{name}": whole(f"{what}, with prologue and warm-up") for name, what in COUNTS.items()},
+    checksum=text("hex, over what was parsed and stored", nullable=True),
+    peak_rss_mb=number("peak resident memory, MiB", POSITIVE),
+    **GC_COLUMNS,
 )
 
-SEARCHES = DataFrameSchema(
-    {
-        **TRIAL_COLUMNS,
-        **PACKETS_COLUMNS,
-        "heap_factor": _HEAP_FACTOR,
-        "input_queue_ms": INPUT_QUEUE,
-        "queue_factor": _QUEUE_FACTOR,
-        "full_seconds": number("shortest length of a trial of full length, s", POSITIVE),
-        "pdr_loss_ratio": number("lost of what was generated, at most, at the PDR interval", POSITIVE),
-        "confirmations": Column(
-            "int64",
-            POSITIVE,
-            description="trials of full length that decide each end of a bracket",
-        ),
-        "low_ns": Column("float64", POSITIVE, description="smallest interval tried, ns"),
-        "high_ns": Column("float64", POSITIVE, description="largest interval tried, ns"),
-        "resolution": Column("float64", POSITIVE, description="width of a bracket over its larger end"),
-        "ndr_ns": number("smallest interval without a loss, ns", POSITIVE),
-        "ndr_fails_ns": number("largest interval that fails, ns", POSITIVE),
-        "pdr_ns": number("smallest interval that loses pdr_loss_ratio at most, ns", POSITIVE),
-        "pdr_fails_ns": number("largest interval that loses more, ns", POSITIVE),
-        "slowed_trials": whole("trials of full length that lost while the machine was slowed"),
-        "search_seconds": number("the whole search, s", POSITIVE),
-        "peak_rss_mb": number("peak resident memory of a worker, MiB", POSITIVE),
-    },
-    strict=True,
-    coerce=True,
+SEARCHES = _schema(
+    **TRIAL_COLUMNS,
+    **PACKETS_COLUMNS,
+    heap_factor=_HEAP_FACTOR,
+    input_queue_ms=INPUT_QUEUE,
+    queue_factor=_QUEUE_FACTOR,
+    full_seconds=number("shortest length of a trial of full length, s; empty: older records, not told", POSITIVE),
+    pdr_loss_ratio=number("lost of what was generated, at most, at the PDR interval", POSITIVE),
+    confirmations=Column(
+        "int64",
+        POSITIVE,
+        description="trials of full length that decide each end of a bracket; older records: 1",
+        metadata={"older": 1},
+    ),
+    low_ns=_size("smallest interval tried, ns"),
+    high_ns=_size("largest interval tried, ns"),
+    resolution=_size("width of a bracket over its larger end"),
+    ndr_ns=number("smallest interval without a loss, ns", POSITIVE),
+    ndr_fails_ns=number("largest interval that fails, ns", POSITIVE),
+    pdr_ns=number("smallest interval that loses pdr_loss_ratio at most, ns", POSITIVE),
+    pdr_fails_ns=number("largest interval that loses more, ns", POSITIVE),
+    slowed_trials=whole("trials of full length that lost while the machine was slowed"),
+    search_seconds=number("the whole search, s", POSITIVE),
+    peak_rss_mb=number("peak resident memory of a worker, MiB", POSITIVE),
 )
 
-PROBES = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "probe": Column("int64", COUNT, description="number within the search, from 0"),
-        "kind": choice(
-            get_args(ProbeKind),
-            "bracketing probe in the one warm process, or full length in a fresh one; the last two: loss at another "
-            "interval where none passes, with both heaps",
-        ),
-        "interval_ns": Column("float64", POSITIVE, description="time between ticks, ns"),
-        "seconds": Column("float64", COUNT, description="length after the warm-up, s"),
-        "wall_s": Column("float64", COUNT, description="with all that it took around, s"),
-        "pace": number(
-            "time of a fixed piece of work just before or after, the longer, over the shortest ever here", POSITIVE
-        ),
-        **TICKS,
-        **PLACEMENT,
-    },
-    strict=True,
-    coerce=True,
+PROBES = _schema(
+    trial_id=TRIAL_ID,
+    probe=_count("number within the search, from 0"),
+    kind=choice(
+        get_args(ProbeKind),
+        "bracketing probe in the one warm process, or full length in a fresh one; the last two: loss at another "
+        "interval where none passes, with both heaps",
+    ),
+    interval_ns=_size("time between ticks, ns"),
+    seconds=_size("length after the warm-up, s", COUNT),
+    wall_s=_size("with all that it took around, s", COUNT),
+    pace=number(
+        "time of a fixed piece of work just before or after, the longer, over the shortest ever here", POSITIVE
+    ),
+    **TICKS,
+    **PLACEMENT,
 )
 
-BURSTS = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "burst": Column("int64", COUNT, description="number within the trial, from 0"),
-        "start_ns": Column("int64", COUNT, description="first loss, after the warm-up's end, ns"),
-        "end_ns": Column("int64", COUNT, description="last loss, after the warm-up's end, ns"),
-        "lost": Column("int64", COUNT, description="ticks lost"),
-        "beside": choice(
-            ["pause", "slip", "none"],
-            "what took at least half of the input queue's time just before and during the burst",
-        ),
-    },
-    strict=True,
-    coerce=True,
+BURSTS = _schema(
+    trial_id=TRIAL_ID,
+    burst=_count("number within the trial, from 0"),
+    start_ns=_count("first loss, after the warm-up's end, ns"),
+    end_ns=_count("last loss, after the warm-up's end, ns"),
+    lost=_count("ticks lost"),
+    beside=choice(
+        ["pause", "slip", "none"],
+        "what took at least half of the input queue's time just before and during the burst",
+    ),
 )
 
 LISTED_SLIP_NS = 1_000_000
 """Shorter slips are counted and have no row: most are shorter, none is drawn, and none fills more than a hundredth of
 the article's queue."""
-SLIPS = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "start_ns": Column("int64", COUNT, description="last clock reading before, after the warm-up's end, ns"),
-        "length_ns": Column(
-            "int64",
-            Check.ge(LISTED_SLIP_NS),
-            description=f"how long the source did not run, {LISTED_SLIP_NS / 1e6:g} ms or longer, ns",
-        ),
-    },
-    strict=True,
-    coerce=True,
+SLIPS = _schema(
+    trial_id=TRIAL_ID,
+    start_ns=_count("last clock reading before, after the warm-up's end, ns"),
+    length_ns=Column(
+        "int64",
+        Check.ge(LISTED_SLIP_NS),
+        description=f"how long the source did not run, {LISTED_SLIP_NS / 1e6:g} ms or longer, ns",
+    ),
 )
 
-SAMPLES = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "end_s": Column("float64", description="end of the stretch, after the warm-up's end, s"),
-        "seconds": Column("float64", POSITIVE, description="length of the stretch, s"),
-        "generated": Column("int64", COUNT, description="ticks generated in it"),
-        "lost": Column("int64", COUNT, description="of these, lost"),
-    },
-    strict=True,
-    coerce=True,
+SAMPLES = _schema(
+    trial_id=TRIAL_ID,
+    end_s=Column("float64", description="end of the stretch, after the warm-up's end, s"),
+    seconds=_size("length of the stretch, s"),
+    generated=_count("ticks generated in it"),
+    lost=_count("of these, lost"),
 )
 
-DELAYS = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "percentile": Column("float64", Check.in_range(0, 100), description="of all ticks received after the warm-up"),
-        "delay_us": Column("float64", COUNT, description="delay from due time to consumption, us"),
-    },
-    strict=True,
-    coerce=True,
+DELAYS = _schema(
+    trial_id=TRIAL_ID,
+    percentile=Column("float64", Check.in_range(0, 100), description="of all ticks received after the warm-up"),
+    delay_us=_size("delay from due time to consumption, us", COUNT),
 )
 
-PAUSES = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "start_ns": Column("int64", COUNT, description="start of a stop-the-world pause, after the warm-up's end, ns"),
-        "length_ns": Column("int64", COUNT, description="its length, ns"),
-    },
-    strict=True,
-    coerce=True,
+PAUSES = _schema(
+    trial_id=TRIAL_ID,
+    start_ns=_count("start of a stop-the-world pause, after the warm-up's end, ns"),
+    length_ns=_count("its length, ns"),
 )
 
 SCHEMAS = {
@@ -266,18 +246,12 @@ def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
     """The columns on ticks of one measured stretch; ``majors`` is what was seen of the collector."""
     generated, lost = figures["generated"], figures["lost"]
     return {
-        "generated": generated,
-        "received": figures["received"],
-        "lost": lost,
-        "left": figures["left"],
-        "bursts": figures["bursts"],
-        "slips": figures["slips"],
+        "generated": generated, "received": figures["received"], "lost": lost, "left": figures["left"],
+        "bursts": figures["bursts"], "slips": figures["slips"],
         "lost_ppm": 1e6 * lost / generated if generated else None,
-        "slip_total_ms": figures["slip_total_ns"] / 1e6,
-        "slip_max_ms": figures["slip_max_ns"] / 1e6,
-        "majors": majors["majors"] if majors else None,
-        "cap_reached": majors["cap_reached"] if majors else None,
-    }
+        "slip_total_ms": figures["slip_total_ns"] / 1e6, "slip_max_ms": figures["slip_max_ns"] / 1e6,
+        "majors": majors["majors"] if majors else None, "cap_reached": majors["cap_reached"] if majors else None,
+    }  # fmt: skip
 
 
 def _slips_without_room(run: SourceRun) -> Row:
@@ -303,27 +277,17 @@ def measured_bursts(run: SourceRun) -> list[Burst]:
     return [burst for burst in run["bursts"] if burst.start_sequence >= run["warmup_ticks"]]
 
 
-def _has_majors(row: Mapping[str, Any]) -> bool:
-    return bool(row["language"] == "java" and not never_frees(str(row["collector"])))
-
-
-def _decides(row: Mapping[str, Any], seconds: float, majors: int, hit_cap: bool) -> bool:
-    """Column ``decides_long_pauses`` of a row, or of one trial of a search."""
-    longest_ms = max(row["input_queue_ms"], row.get("intermediate_queue_ms") or 0.0)
-    lasts = longest_ms <= 1e3 * seconds * (1 + 1e-3)
-    return bool(lasts and (not _has_majors(row) or (majors > 0 and not hit_cap)))
-
-
 def _queue_factor(row: Mapping[str, Any]) -> float:
     return float(row["input_queue_ms"]) / (INPUT_QUEUE_MS * float(row["scale"]))
 
 
 def _trial_marks(row: Mapping[str, Any]) -> Row:
     """Columns of a real-time trial that follow from its others."""
-    marks: Row = {"queue_factor": _queue_factor(row)}
-    if pd.notna(row.get("majors")):
-        marks["decides_long_pauses"] = _decides(row, row["seconds"], row["majors"], row["cap_reached"])
-    return marks
+    longest_ms = max(row["input_queue_ms"], row["intermediate_queue_ms"])
+    lasts = longest_ms <= 1e3 * row["seconds"] * (1 + 1e-3)
+    without_majors = row["language"] != "java" or never_frees(str(row["collector"]))
+    decides = lasts and (without_majors or (row["majors"] > 0 and not row["cap_reached"]))
+    return {"queue_factor": _queue_factor(row), "decides_long_pauses": bool(decides)}
 
 
 def _heap_factor(spec: Mapping[str, Any], heap_mb: int | None) -> float | None:
