@@ -19,7 +19,7 @@ from allocpool.errors import UserError
 from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
 from allocpool.packets.comparisons import NOW
 from allocpool.studies.realtime import cells as cell_rows
-from allocpool.studies.realtime import claims, explanations, placed, plots, proof, story
+from allocpool.studies.realtime import claims, explanations, placed, proof, story
 from allocpool.studies.realtime.cells import LOSES, realtime_cells
 from allocpool.studies.realtime.placed import PlacedTrials, Seen
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO, RealtimeSpec
@@ -158,7 +158,6 @@ def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> N
     assert story.verdict(cells).startswith("**In real time: pool.**")
     assert "n = 10 trials" in story.summary_table(cells, "t", "s").as_raw_html()
     assert isinstance(chosen.profile, RealtimeProfile)
-    assert len(plots.rates(cells).axes) == 2
     assert len(cell_rows.limits(cells, tables["placed"])) == 6
     found = claims.POOL_EVERYWHERE.evidence(claims.Realtime.of(cells, tables["trials"], NOW))
     assert found.rows["shown"].tolist() == [AS_PUBLISHED] * 2

@@ -12,6 +12,7 @@ import pytest
 from allocpool.campaign import hosts, tidy
 from allocpool.evidence.style import log_axis, new_figure
 from allocpool.packets.specs import SETTINGS
+from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
@@ -157,20 +158,8 @@ def test_percentiles_come_from_the_buckets() -> None:
 
 def test_every_figure_can_be_drawn_of_nothing() -> None:
     trials = NOTHING["trials"]
-    plots.rates(realtime_cells.realtime_cells(NOTHING))
     plots.loss_curves(NOTHING)
     plots.loss_over_time(NOTHING["samples"], trials)
-
-
-def test_a_rate_is_drawn_for_every_interval_that_passes() -> None:
-    rows = cells(placed(), placed(600.0, case="B"), placed(None, case="C"), placed(**CPP))
-    figure = plots.rates(rows)
-    assert [axis.get_title() for axis in figure.axes] == [CASE_WORDS[case] for case in "ABC"]
-    marks = [line for axis in figure.axes for line in axis.get_lines() if line.get_marker() == "D"]
-    xs = [x for line in marks for x in np.asarray(line.get_xdata(), float)]
-    drawn = sorted(x for x in xs if not math.isnan(x))
-    assert drawn == pytest.approx([1e3 / 600, 1e3 / 300, 1e3 / 300], rel=0.05)
-    assert "loses" in [text.get_text() for text in figure.axes[2].texts]
 
 
 def test_a_strategy_that_a_layout_lacks_is_no_gap_of_its_row() -> None:
@@ -180,7 +169,6 @@ def test_a_strategy_that_a_layout_lacks_is_no_gap_of_its_row() -> None:
         placed(), placed(strategy="alloc", status="out_of_memory", reason="Java heap space")[:1],
     )  # fmt: skip
     assert sorted(rows["gap_word"].dropna()) == ["out of memory", "unavailable"]
-    assert [text.get_text() for text in plots.rates(rows).axes[0].texts] == ["out of memory"]
 
 
 def test_sweeps_are_a_table() -> None:

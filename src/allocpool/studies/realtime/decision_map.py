@@ -338,15 +338,10 @@ def _no_boundary(told: Sequence[bool]) -> str:
 
 
 def judged_together(
-    asked: Sequence[tuple[Sequence[Seen], Sequence[Seen], int]],
-    lives: tuple[int, ...],
-    deadline_ms: float,
-    effect: float | None = None,
+    asked: Sequence[tuple[Sequence[Seen], Sequence[Seen], int]], lives: tuple[int, ...], deadline_ms: float
 ) -> list[Comparison]:
     """Allocating against pooling, each with a live set, all decided together."""
-    return together([
-        functools.partial(BoundaryJudge(lives, live, deadline_ms), alloc, pool, effect) for alloc, pool, live in asked
-    ])  # fmt: skip
+    return together([functools.partial(BoundaryJudge(lives, live, deadline_ms), *sides) for *sides, live in asked])
 
 
 def comparisons(trials: pd.DataFrame, deadline_ms: float | None = None) -> pd.DataFrame:
@@ -366,8 +361,9 @@ def comparisons(trials: pd.DataFrame, deadline_ms: float | None = None) -> pd.Da
         if live not in sides[configuration, "alloc"].gaps and live not in sides[configuration, "pool"].gaps
     ]
     judged = judged_together([(alloc.seen, pool.seen, live) for _, live, alloc, pool in asked], lives, at_ms)
+    of = ("ratio", "low", "high", "n", "verdict")
     rows = [
-        [configuration, live, told.decision.ratio, told.decision.low, told.decision.high, told.decision.n, told.verdict]
+        [configuration, live, *(getattr(told.decision, name) for name in of)]
         for (configuration, live, _, _), told in zip(asked, judged, strict=True)
     ]
     return pd.DataFrame(rows, columns=columns)

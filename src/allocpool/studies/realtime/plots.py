@@ -18,37 +18,16 @@ from allocpool.evidence.trials import configuration, finished, records
 from allocpool.packets import style as packets
 from allocpool.packets.cells import CONFIGURATION, configuration_order, present
 from allocpool.packets.specs import CASES
-from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends, short_names, strategy_looks
+from allocpool.packets.style import BY_COLOUR, STRATEGY_STYLE, ends, short_names, strategy_looks
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime.cells import LOSES, cell_trials
+from allocpool.studies.realtime.cells import cell_trials
 from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost, if all losses are larger."""
 _LOSSES = "#b00020"
-_OPEN_END = 3.0
 _NO_TRIAL = "no single trial has finished yet"
-
-
-def rates(cells: pd.DataFrame) -> Figure:
-    """Packets per second without a loss, per configuration (rows), case (panels) and strategy (marker), with 95%."""
-    done, without = cells[cells["ndr_ns"].notna()], cells[cells["ndr_ns"].isna()]
-    if done.empty:
-        return nothing("no interval passes without a loss yet")
-    order, hue = configuration_order(cells), strategy_looks(cells)
-    told = done.assign(rate=1e3 / done["ndr_ns"], low=1e3 / done["ndr_high_ns"], high=1e3 / done["ndr_low_ns"])
-    # An end without a bound leaves the picture.
-    told["low"] = told["low"].clip(lower=told["rate"].min() / _OPEN_END).where(told["low"].notna())
-    told["high"] = told["high"].clip(upper=told["rate"].max() * _OPEN_END).where(told["high"].notna())
-    grid = packets.points(told, "rate", order, hue, "million packets per second (log scale)",
-                          col_order=present(CASES, cells["case"]))  # fmt: skip
-    log_axes(grid, "x", told["rate"], 1.6)
-    words = without["gap_word"].fillna("few lost").mask(without["answer"] == LOSES, "loses")
-    packets.gaps_beside(grid, without.assign(word=words), order)
-    text = f"Packets per second without a loss: {ends(told, 'rate', CONFIGURATION, 'million packets a second')}"
-    text += f"; {len(without)} of {len(cells)} cells have no such rate."
-    return finish(grid, text, 4, CASE_WORDS, marks(hue))
 
 
 def _floored(lost_ppm: pd.Series) -> tuple[pd.Series, float]:
