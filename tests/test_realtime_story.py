@@ -88,7 +88,7 @@ NO_TRIALS = pd.DataFrame([sweep(0.0)]).iloc[:0]
 def test_a_cell_has_its_boundary_or_what_it_loses() -> None:
     found = cells(placed(), placed(None, case="B"), placed(None, 4e4, case="C")).set_index("case")
     assert found["answer"].tolist() == ["ndr", "loses", "loses"] and (found["n"] == 12).all()
-    assert found.loc["A", "ndr_low_ns"] < 300 < found.loc["A", "ndr_high_ns"] < 400
+    assert found["ndr_low_ns"]["A"] < 300 < found["ndr_high_ns"]["A"] < 400
     assert found.loc["A", "ndr_ns"] == pytest.approx(300, rel=0.05) and found["repeated"].all()
     assert found["lost_percent"].tolist()[1:] == pytest.approx([2.0, 4.0])
     few = cells(placed()[:3])
@@ -115,7 +115,7 @@ def test_trials_of_searches_have_a_boundary_but_decide_nothing_and_stand_behind_
     ]
     tables = {**NOTHING, "searches": pd.DataFrame(searches), "probes": pd.DataFrame(probes)}
     found = realtime_cells.realtime_cells(tables).set_index("case")
-    assert 285 < found.loc["A", "ndr_ns"] < 300 and found.loc["A", "n"] == 9
+    assert 285 < found["ndr_ns"]["A"] < 300 and found.loc["A", "n"] == 9
     assert not found.loc["A", "repeated"] and found.loc["B", "gap_word"] == "failed"
     both = realtime_cells.realtime_cells({**tables, "placed": of(placed(700.0))["placed"]}).set_index("case")
     assert both.loc["A", "ndr_ns"] == pytest.approx(700, rel=0.05) and both.loc["A", "repeated"]

@@ -75,7 +75,7 @@ def cell_trials(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else placed
 
 
-_OF_SEARCHES = {"clustered": True, "delay_max_us": math.nan, "decides_long_pauses": pd.NA}
+_OF_SEARCHES: dict[str, Any] = {"clustered": True, "delay_max_us": math.nan, "decides_long_pauses": pd.NA}
 
 
 def placed_of(done: pd.DataFrame, goal: str) -> PlacedTrials:

@@ -246,8 +246,12 @@ def _of_cells(
 
 def _reaches(expected: bool, wanted: Wanted) -> Callable[[Realtime], Evidence]:
     """Whether some interval passes in each of these cells, as expected or not."""
-    way = 1 if expected else -1
-    return lambda data: _of_cells(data, wanted, lambda row: _works(data, row)[::way])
+
+    def chances(data: Realtime, row: Any) -> Chances:
+        works, fails = _works(data, row)
+        return (works, fails) if expected else (fails, works)
+
+    return lambda data: _of_cells(data, wanted, lambda row: chances(data, row))
 
 
 def _keeps_up(limits_ns: dict[str, float], wanted: Wanted) -> Callable[[Realtime], Evidence]:

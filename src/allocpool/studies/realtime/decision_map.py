@@ -341,7 +341,8 @@ def judged_together(
     asked: Sequence[tuple[Sequence[Seen], Sequence[Seen], int]], lives: tuple[int, ...], deadline_ms: float
 ) -> list[Comparison]:
     """Allocating against pooling, each with a live set, all decided together."""
-    return together([functools.partial(BoundaryJudge(lives, live, deadline_ms), *sides) for *sides, live in asked])
+    judges = [(BoundaryJudge(lives, live, deadline_ms), alloc, pool) for alloc, pool, live in asked]
+    return together([functools.partial(judge, alloc, pool, None) for judge, alloc, pool in judges])
 
 
 def comparisons(trials: pd.DataFrame, deadline_ms: float | None = None) -> pd.DataFrame:

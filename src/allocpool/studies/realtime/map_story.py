@@ -58,9 +58,9 @@ def caption(tables: Mapping[str, pd.DataFrame]) -> str:
     unknown = found[found["edge_ns"].isna()].groupby(place, observed=True, sort=False)["live_messages"].agg(list)
     every = found["live_messages"].nunique()
     lacking = [
-        f"{configuration(configuration)}, {strategy}, within {deadline_ms:g} ms"
-        f"{'' if len(lives) == every else f', {listed([*map(str, lives)])} alive'} ({gap})"
-        for (configuration, strategy, deadline_ms, gap), lives in unknown.items()
+        f"{configuration(row.configuration)}, {row.strategy}, within {row.deadline_ms:g} ms"
+        f"{'' if len(row.live_messages) == every else f', {listed([*map(str, row.live_messages)])} alive'} ({row.gap})"
+        for row in records(unknown.reset_index())
     ]
     seconds = significant(finished(trials)["seconds"].astype(float).median(), 2)
     return (
@@ -81,7 +81,7 @@ def table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     sides = words.pivot(index=place, columns="strategy", values="words").add_suffix(", ns")
     both = sides.join(pd.concat(told).set_index(place)).reset_index()
     ratios = ["-" if pd.isna(row.verdict) else with_ends(row.ratio, row.low, row.high) for row in records(both)]
-    both = both.assign(**{"alloc / pool": ratios, "verdict": both["verdict"].map(_WORDS)})
+    both["alloc / pool"], both["verdict"] = ratios, both["verdict"].map(_WORDS)
     both = both.rename(columns={"deadline_ms": "deadline, ms", "live_messages": "messages alive"})
     return both.drop(columns=["ratio", "low", "high", "n"])
 

@@ -67,7 +67,7 @@ def _measured(row: pd.Series) -> tuple[str, list[str]]:
 
 def _cell_html(row: pd.Series) -> str:
     if pd.notna(row["gap"]):
-        head, notes = f"<em>{html.escape(str(row['gap']))}</em>", []
+        head, notes = f"<em>{html.escape(str(row['gap']))}</em>", list[str]()
     else:
         figure, notes = _measured(row)
         head, notes = f"<strong>{figure}</strong>", [*notes, f"n = {row['n']} trials"]
@@ -255,7 +255,7 @@ def lost_at_published_sizes(profile: str, host_id: str | None) -> str:
     one = here if len(here) else done[done["host_id"] == done["host_id"].mode().iloc[0]]
     cells = with_published(one, published_realtime()).groupby(["case", "configuration", "strategy"], observed=True)
     told = pd.DataFrame({"lost": {key: _lost(rows) for key, rows in cells}, "n": cells.size()})
-    both = told.unstack().reindex(columns=pd.MultiIndex.from_product([["lost", "n"], _SIDES])).dropna()
+    both = pd.DataFrame(told.unstack()).reindex(columns=pd.MultiIndex.from_product([["lost", "n"], _SIDES])).dropna()
     if both.empty:
         return ""
     other = "" if len(here) else hosts.label(str(one["host_id"].iloc[0]), "article")

@@ -477,7 +477,8 @@ def questions_of_map(part: MapPart) -> list[Question[TrialSpec]]:
     They are secondary: the map's answer is where its lines are, with their bands. How far apart two of them are at one
     place takes more trials than the places of both.
     """
-    specs = [item.spec for item in _first_of_map(part) if not item.unavailable]
+    planned = [item.spec for item in _first_of_map(part) if not item.unavailable]
+    specs = [spec for spec in planned if isinstance(spec, RealtimeSpec)]
     pairs = [(one, other) for one, other in itertools.pairwise(specs) if one.configuration == other.configuration]
     return [
         Question(
