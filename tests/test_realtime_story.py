@@ -171,16 +171,6 @@ def test_a_strategy_that_a_layout_lacks_is_no_gap_of_its_row() -> None:
     assert sorted(rows["gap_word"].dropna()) == ["out of memory", "unavailable"]
 
 
-def test_sweeps_are_a_table() -> None:
-    few = [sweep(5e4), sweep(10.0, 1000.0), sweep(3e4, factor=5.0)]
-    table = realtime_report.sweep_table(pd.DataFrame(few))
-    assert table["queue, times"].tolist() == ["1", "1", "10"] and table["heap, times"].tolist() == ["1", "5", "1"]
-    assert table["lost of a million"].tolist()[0] == "50,000 (50,000 to 50,000)"
-    assert table["published, of a million"].tolist() == ["90,000 (heap / CMS)", "6,000 (heap / CMS)", ""]
-    unpublished = [sweep(5e4, collector="shenandoah"), sweep(5e4, interval_ns=900.0)]
-    assert "published, of a million" not in realtime_report.sweep_table(pd.DataFrame(unpublished))
-
-
 def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypatch: pytest.MonkeyPatch) -> None:
     left: dict[str, pd.DataFrame] = {}
     monkeypatch.setattr(hosts, "tables_of_hosts", lambda _study, profile: left if profile == "article" else {})

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from allocpool.decisions import Comparison, effect_that_matters
+from allocpool.decisions import effect_that_matters
 from allocpool.evidence.ablation import Ablation, Judged, Told, failed, judge
 from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.evidence.trials import finished, records
@@ -97,16 +97,14 @@ def _place(row: Any) -> _Place:
     return _Place(Cell(str(row.configuration), str(row.strategy), str(row.case)))
 
 
-EXPLANATIONS: Mapping[str, tuple[Callable[[Realtime], list[_Sides]], tuple[Change, ...]]] = MappingProxyType(
-    {
-        "pool-everywhere-realtime": (_of_pairs(pools_beside_allocating), (SMALL, FRESH, ROOMY, PATIENT, WORK_ALONE)),
-        "zgc-c-2m": (_of_limit(ZGC_POOLS_IN_C, ZGC_IN_C_NS), (FRESH, ROOMY, PATIENT, FEW_ALIVE, WORK_ALONE)),
-        "g1-native-c": (
-            _of_limit(G1_NATIVE_POOL_IN_C, G1_NATIVE_IN_C_NS), (FRESH, ROOMY, PATIENT, FEW_ALIVE, WORK_ALONE),
-        ),
-        "zgc-beats-flat-alloc-c": (_of_pairs(native_zgc_beside_flat), (ROOMY, PATIENT, FEW_ALIVE, WORK_ALONE)),
-    }
-)  # fmt: skip
+EXPLANATIONS: dict[str, tuple[Callable[[Realtime], list[_Sides]], tuple[Change, ...]]] = {
+    "pool-everywhere-realtime": (_of_pairs(pools_beside_allocating), (SMALL, FRESH, ROOMY, PATIENT, WORK_ALONE)),
+    "zgc-c-2m": (_of_limit(ZGC_POOLS_IN_C, ZGC_IN_C_NS), (FRESH, ROOMY, PATIENT, FEW_ALIVE, WORK_ALONE)),
+    "g1-native-c": (
+        _of_limit(G1_NATIVE_POOL_IN_C, G1_NATIVE_IN_C_NS), (FRESH, ROOMY, PATIENT, FEW_ALIVE, WORK_ALONE),
+    ),
+    "zgc-beats-flat-alloc-c": (_of_pairs(native_zgc_beside_flat), (ROOMY, PATIENT, FEW_ALIVE, WORK_ALONE)),
+}  # fmt: skip
 """By claim: what it compares, and what is changed about those that are the other way round."""
 
 
@@ -157,6 +155,9 @@ def _changes(
                 yield told, _judged(before, after, found)
 
 
+_Pairs = list[tuple[Side, Boundary]]
+
+
 def _judged(before: _Sides, after: _Sides, found: Mapping[_Place, Boundary]) -> Judged:
     def trials(place: _Place) -> Boundary:
         return found.get(place, PlacedTrials((), 0, math.nan))
@@ -170,11 +171,4 @@ def _judged(before: _Sides, after: _Sides, found: Mapping[_Place, Boundary]) -> 
         moved.append((trials(after[0]), trials(before[0])))
     if after[1] != before[1]:
         moved.append((trials(before[1]), trials(after[1])))
-    return Judged(*(partial(_over, pairs) for pairs in (ratio(*before), ratio(*after), moved)))
-
-
-_Pairs = list[tuple[Side, Boundary]]
-
-
-def _over(pairs: _Pairs, alpha: float) -> Comparison:
-    return over(pairs, alpha=alpha)
+    return Judged(*(partial(over, pairs) for pairs in (ratio(*before), ratio(*after), moved)))

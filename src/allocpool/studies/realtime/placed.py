@@ -333,15 +333,15 @@ Side = Boundary | float
 """The boundary of a cell, or a limit, ns."""
 
 
-def over(pairs: Sequence[tuple[Side, Boundary]], effect: float | None = None, alpha: float = ALPHA) -> Comparison:
+def over(pairs: Sequence[tuple[Side, Boundary]], alpha: float = ALPHA) -> Comparison:
     """The product of the ratios of these boundaries, left over right, by the likelihood of all trials together; of no
     trials where one side has too few."""
     cells = [side for pair in pairs for side in pair if not isinstance(side, float)]
     if not all(cell.decides for cell in cells):
-        return too_few(0, effect, alpha, FEWEST)
+        return too_few(0, None, alpha, FEWEST)
     used = min(len(cell.used) for cell in cells)
     likely = functools.reduce(_of_product, (_ratio_likely(left, right, used) for left, right in pairs))
-    return _compared(likely - float(likely.max()), used, used, effect, alpha)
+    return _compared(likely - float(likely.max()), used, used, None, alpha)
 
 
 def _compared(likely: Array, n: int, used: int, effect: float | None, alpha: float) -> Comparison:

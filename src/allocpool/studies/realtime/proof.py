@@ -7,12 +7,12 @@ that it is known; trials are placed, fitted, judged and named by `decision_map` 
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -75,18 +75,12 @@ def errors(repetitions: int, sizes: Sequence[int] = SIZES, widths: Sequence[floa
     ``misnamed`` (share of points, random in the map, whose region is named and not theirs), ``named`` (share named).
     """
     rows = []
-    for truth, edges in TRUTHS.items():
-        for width in widths:
-            for n in sizes:
-                rng = np.random.default_rng([SEED, n, round(100 * width)])
-                told = [_once(edges, width, n, rng) for _ in range(repetitions)]
-                columns = ("holds", "factor", "false", "decided", "misnamed", "named")
-                folds: tuple[Callable[[Any], Any], ...] = (np.mean, np.median, np.mean, np.mean, np.mean, np.mean)
-                shares = {
-                    name: float(fold(np.array([value for each in told for value in each[name]])))
-                    for name, fold in zip(columns, folds, strict=True)
-                }
-                rows.append({"truth": truth, "width": width, "n": n, "repetitions": repetitions, **shares})
+    for (truth, edges), width, n in itertools.product(TRUTHS.items(), widths, sizes):
+        rng = np.random.default_rng([SEED, n, round(100 * width)])
+        told = [_once(edges, width, n, rng) for _ in range(repetitions)]
+        every = {name: np.array([value for each in told for value in each[name]], float) for name in told[0]}
+        shares = {name: float(np.median(all_) if name == "factor" else all_.mean()) for name, all_ in every.items()}
+        rows.append({"truth": truth, "width": width, "n": n, "repetitions": repetitions, **shares})
     return pd.DataFrame(rows)
 
 
@@ -162,18 +156,12 @@ def cell_errors(repetitions: int, sizes: Sequence[int] = CELL_SIZES) -> pd.DataF
     have none), ``false_loses`` (share of the others that are).
     """
     rows = []
-    for ratio in CELL_RATIOS:
-        for width in CELL_WIDTHS:
-            for n in sizes:
-                rng = np.random.default_rng([SEED, n, round(100 * width), round(100 * ratio)])
-                told = pd.DataFrame([_two_cells(ratio, width, n, rng) for _ in range(repetitions)])
-                shares = told.drop(columns="factor").mean().to_dict() | {"factor": told["factor"].median()}
-                rows.append({"ratio": ratio, "width": width, "n": n, "repetitions": repetitions, **shares})
-    columns = [
-        "ratio", "width", "n", "repetitions", "holds", "factor", "false", "decided", "false_claims", "loses",
-        "false_loses",
-    ]  # fmt: skip
-    return pd.DataFrame(rows)[columns]
+    for ratio, width, n in itertools.product(CELL_RATIOS, CELL_WIDTHS, sizes):
+        rng = np.random.default_rng([SEED, n, round(100 * width), round(100 * ratio)])
+        told = pd.DataFrame([_two_cells(ratio, width, n, rng) for _ in range(repetitions)])
+        shares = {name: told[name].median() if name == "factor" else told[name].mean() for name in told}
+        rows.append({"ratio": ratio, "width": width, "n": n, "repetitions": repetitions, **shares})
+    return pd.DataFrame(rows)
 
 
 def _two_cells(ratio: float, width: float, n: int, rng: np.random.Generator) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The real-time study for a reader: the summary in the article's form, who keeps up with more, what sweeps lost."""
+"""The real-time study for a reader: the summary in the article's form, who keeps up with more, published losses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from allocpool import stats
 from allocpool.campaign import hosts, store
 from allocpool.decisions import ALPHA, FEWEST
 from allocpool.evidence.trials import finished, records
-from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.published import ARTICLE, with_published
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, configuration_grid
 from allocpool.stats import significant
@@ -28,7 +27,6 @@ from allocpool.studies.realtime.cells import (
     realtime_cells,
     usual_heap,
 )
-from allocpool.studies.realtime.claims import LARGER_HEAP
 from allocpool.studies.realtime.placed import p_smaller, times_apart
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS
 from allocpool.studies.realtime.study import STUDY
@@ -189,55 +187,6 @@ def verdict(cells: pd.DataFrame) -> str:
         f"**In real time: {word}.** Of {len(both)} Java configurations and cases, pooling keeps up with a smaller "
         f"interval in {pool}, allocating in {alloc}; none passes either way in {neither}; {unshown} inconclusive."
     )
-
-
-def sweep_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Losses of the single trials by cell, queue and heap, in times of the published ones: configuration, strategy,
-    case, n, of a million the median with the least and the greatest trial, and, where the article published a loss at
-    that interval, that loss and the name of its configuration."""
-    done = finished(trials)
-    done = done[done["intermediate_queue_ms"] == 0].astype({"queue_factor": float, "heap_factor": float})
-    done = with_published(done, published_realtime())
-    rows = [
-        {
-            "configuration": configuration, "strategy": strategy, "case": case, "queue, times": f"{queue:g}",
-            "heap, times": f"{heap:g}".replace("nan", "-"), "n": len(group),
-            "lost of a million": "{} ({} to {})".format(*map(significant, (lost.median(), lost.min(), lost.max()))),
-            _PUBLISHED_LOSS: _published_loss(group.iloc[0]),
-        }
-        for (configuration, strategy, case, queue, heap), group in done.groupby(
-            [*CONFIGURATION, "queue_factor", "heap_factor"], observed=True, dropna=False
-        )
-        for lost in [group["lost_ppm"].astype(float)]
-    ]  # fmt: skip
-    names = [
-        "configuration",
-        "strategy",
-        "case",
-        "queue, times",
-        "heap, times",
-        "n",
-        "lost of a million",
-        _PUBLISHED_LOSS,
-    ]
-    table = pd.DataFrame(rows, columns=names)
-    return table if any(table[_PUBLISHED_LOSS]) else table.drop(columns=_PUBLISHED_LOSS)
-
-
-_PUBLISHED_LOSS = "published, of a million"
-
-
-def _published_loss(row: pd.Series) -> str:
-    """What the article lost of the same with that heap, its queue and the interval of its losses; empty where it says
-    nothing."""
-    if row["queue_factor"] != 1 or not math.isclose(float(row["interval_ns"]), COMPARISON_INTERVAL_NS):
-        return ""
-    if row["heap_factor"] == LARGER_HEAP:
-        lost = row["published_lost_percent_large_heap"]
-    else:
-        usual = row["heap_factor"] == 1 and pd.isna(row["published_interval_ns"])
-        lost = row["published_lost_percent"] if usual else None
-    return "" if pd.isna(lost) else f"{significant(lost * 1e4)} ({row['published_configuration']})"
 
 
 _SIDES = {"alloc": "allocating", "pool": "with a pool"}

@@ -39,32 +39,10 @@ from allocpool.packets.specs import (
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
 from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime import tables
+from allocpool.studies.realtime import specs, tables
 from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
 from allocpool.studies.realtime.placed import PlacedJudge, next_interval
 from allocpool.studies.realtime.placed import shown_by as shown
-from allocpool.studies.realtime.specs import (
-    CAP_SECONDS,
-    COMPARISON_INTERVAL_NS,
-    FULL_LENGTH_MAJORS,
-    FULL_SECONDS,
-    HIGHEST_INTERVAL_NS,
-    INPUT_QUEUE_MS,
-    LONGEST_INTERVAL_NS,
-    LOWEST_INTERVAL_NS,
-    PATIENCE_SECONDS,
-    PDR_LOSS_RATIO,
-    PROBE_SECONDS,
-    PROBE_WARMUP_SECONDS,
-    PROLOGUE_SECONDS,
-    WARMUP_SECONDS,
-    LiveSpec,
-    RealtimeSpec,
-    RingSpec,
-    SearchSpec,
-    check_queue_length,
-    scaled_time,
-)
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
@@ -85,7 +63,7 @@ class Sweeps(_SingleTrials):
 
     strategies: tuple[StrategyName, ...] = ("alloc", "pool")
     cases: tuple[Case, ...] = ("B",)
-    interval_ns: float = Field(default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
+    interval_ns: float = Field(default=specs.COMPARISON_INTERVAL_NS, gt=0, le=specs.LONGEST_INTERVAL_NS)
     queue_factors: _Factors = Field(default=(), description="input queues over that of the searches")
     intermediate_factors: _Factors = Field(
         default=(), description="queues in C++ between the usual input queue and the consumer, over that queue"
@@ -125,13 +103,13 @@ class MapPart(BaseModel):
     live_messages: tuple[int, ...] = (1_000, 10_000, 30_000, 100_000)
     heap_mb: int = Field(default=512, gt=0)
     deadline_ms: float = Field(
-        default=INPUT_QUEUE_MS, gt=0, description="the input queue's length; a tenth is told too"
+        default=specs.INPUT_QUEUE_MS, gt=0, description="the input queue's length; a tenth is told too"
     )
     seconds: float = Field(default=1.0, gt=0, le=3600, description="of every trial, after its warm-up")
     warmup_seconds: float = Field(default=0.3, ge=0, le=600)
     prologue_seconds: float = Field(default=0.3, ge=0, le=600)
-    low_ns: float = Field(default=100.0, gt=0, le=LONGEST_INTERVAL_NS)
-    high_ns: float = Field(default=10_000.0, gt=0, le=LONGEST_INTERVAL_NS)
+    low_ns: float = Field(default=100.0, gt=0, le=specs.LONGEST_INTERVAL_NS)
+    high_ns: float = Field(default=10_000.0, gt=0, le=specs.LONGEST_INTERVAL_NS)
     trials: int = Field(default=15, ge=1, le=1000, description="placed for each boundary before questions ask for more")
 
     @field_validator("live_messages")
@@ -145,7 +123,7 @@ class MapPart(BaseModel):
     def _holds_together(self) -> Self:
         if self.low_ns >= self.high_ns:
             raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
-        check_queue_length(self.deadline_ms, self.seconds, "seconds", "deadline_ms")
+        specs.check_queue_length(self.deadline_ms, self.seconds, "seconds", "deadline_ms")
         return self
 
     @property
@@ -168,7 +146,10 @@ class ChangedCells(BaseModel):
     cases: tuple[Case, ...]
     heap_factor: float = Field(default=1.0, gt=0, description="over the published heap")
     queue_factor: float = Field(
-        default=1.0, gt=0, le=1e3 * FULL_SECONDS / INPUT_QUEUE_MS, description="over the published input queue"
+        default=1.0,
+        gt=0,
+        le=1e3 * specs.FULL_SECONDS / specs.INPUT_QUEUE_MS,
+        description="over the published input queue",
     )
 
     @model_validator(mode="after")
@@ -196,8 +177,8 @@ class PlacedPart(BaseModel):
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
     cases: tuple[Case, ...] = PUBLISHED_CASES
     scale: float = Field(default=1.0, gt=0, le=4)
-    low_ns: float = Field(default=20.0, gt=0, le=LONGEST_INTERVAL_NS)
-    high_ns: float = Field(default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
+    low_ns: float = Field(default=20.0, gt=0, le=specs.LONGEST_INTERVAL_NS)
+    high_ns: float = Field(default=specs.HIGHEST_INTERVAL_NS, gt=0, le=specs.LONGEST_INTERVAL_NS)
     trials: int = Field(default=10, ge=1, le=1000, description="of each cell before questions ask for more")
     changed: tuple[ChangedCells, ...] = Field(
         default=(), description="cells that are placed as they are, too; others of these groups are left out"
@@ -261,26 +242,29 @@ class RealtimeProfile(StudyProfile):
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
     cases: tuple[Case, ...] = PUBLISHED_CASES
     scale: float = Field(gt=0, le=4)
-    low_ns: float = Field(default=LOWEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
-    high_ns: float = Field(default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
-    pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
+    low_ns: float = Field(default=specs.LOWEST_INTERVAL_NS, gt=0, le=specs.LONGEST_INTERVAL_NS)
+    high_ns: float = Field(default=specs.HIGHEST_INTERVAL_NS, gt=0, le=specs.LONGEST_INTERVAL_NS)
+    pdr_loss_ratio: float = Field(default=specs.PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
     resolution: float = Field(default=0.05, gt=0, lt=0.5)
-    probe_seconds: float = Field(default_factory=scaled_time(PROBE_SECONDS), gt=0, le=600)
-    probe_warmup_seconds: float = Field(default_factory=scaled_time(PROBE_WARMUP_SECONDS), ge=0, le=600)
-    full_seconds: float = Field(default_factory=scaled_time(FULL_SECONDS), gt=0, le=86_400)
+    probe_seconds: float = Field(default_factory=specs.scaled_time(specs.PROBE_SECONDS), gt=0, le=600)
+    probe_warmup_seconds: float = Field(default_factory=specs.scaled_time(specs.PROBE_WARMUP_SECONDS), ge=0, le=600)
+    full_seconds: float = Field(default_factory=specs.scaled_time(specs.FULL_SECONDS), gt=0, le=86_400)
     cap_seconds: float = Field(
-        default_factory=lambda settings: max(settings["full_seconds"], CAP_SECONDS * settings["scale"]),
+        default_factory=lambda settings: max(settings["full_seconds"], specs.CAP_SECONDS * settings["scale"]),
         gt=0,
         le=86_400,
     )
     confirmations: int = Field(default=5, ge=1, le=100)
     patience_seconds: float = Field(
-        default=PATIENCE_SECONDS, ge=0, le=86_400, description="most time a search waits for the machine's full pace"
+        default=specs.PATIENCE_SECONDS,
+        ge=0,
+        le=86_400,
+        description="most time a search waits for the machine's full pace",
     )
-    major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
-    prologue_seconds: float = Field(default_factory=scaled_time(PROLOGUE_SECONDS), ge=0, le=600)
-    warmup_seconds: float = Field(default_factory=scaled_time(WARMUP_SECONDS), ge=0, le=600)
-    input_queue_ms: float = Field(default_factory=scaled_time(INPUT_QUEUE_MS), gt=0)
+    major_collections: int = Field(default=specs.FULL_LENGTH_MAJORS, ge=0)
+    prologue_seconds: float = Field(default_factory=specs.scaled_time(specs.PROLOGUE_SECONDS), ge=0, le=600)
+    warmup_seconds: float = Field(default_factory=specs.scaled_time(specs.WARMUP_SECONDS), ge=0, le=600)
+    input_queue_ms: float = Field(default_factory=specs.scaled_time(specs.INPUT_QUEUE_MS), gt=0)
     sweeps: Sweeps = Sweeps()
     long_trials: LongTrials = LongTrials()
     batch: BatchPart | None = None
@@ -289,7 +273,7 @@ class RealtimeProfile(StudyProfile):
 
     @model_validator(mode="after")
     def _queues_end_before_trials(self) -> Self:
-        check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
+        specs.check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
         longest = max((*self.sweeps.queue_factors, *self.sweeps.intermediate_factors), default=1.0)
         if longest * self.input_queue_ms > 1e3 * self.full_seconds * (1 + 1e-9):
             raise ValueError(
@@ -349,7 +333,7 @@ def _long_trials(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     part = profile.long_trials
     for configuration, strategy, case in _cells(part.configurations, part.strategies, part.cap_seconds):
         lasts = {"cap_seconds": part.cap_seconds[case], "major_collections": part.major_collections}
-        spec = RealtimeSpec(
+        spec = specs.RealtimeSpec(
             **_common(profile, configuration, strategy, case, block) | lasts,
             interval_ns=profile.sweeps.interval_ns, seconds=profile.full_seconds,
         )  # fmt: skip
@@ -362,7 +346,7 @@ def _first_placed(part: PlacedPart) -> Iterator[Planned]:
         yield Planned(_placed_trial(part, configuration, strategy, case), _impossible(configuration, strategy))
 
 
-def _first_changed(part: PlacedPart) -> Iterator[tuple[RealtimeSpec, RealtimeSpec]]:
+def _first_changed(part: PlacedPart) -> Iterator[tuple[specs.RealtimeSpec, specs.RealtimeSpec]]:
     """The first trial of each cell with one thing changed, after that of the cell as it is."""
     offered = part.offered()
     for group in part.changed:
@@ -376,16 +360,16 @@ def _first_changed(part: PlacedPart) -> Iterator[tuple[RealtimeSpec, RealtimeSpe
                     heap_mb = scaled_heap_mb(configuration.layout, configuration.collector or "", part.scale)
                     to["heap_mb"] = round(heap_mb * group.heap_factor)
                 if group.queue_factor != 1:
-                    to["input_queue_ms"] = INPUT_QUEUE_MS * part.scale * group.queue_factor
+                    to["input_queue_ms"] = specs.INPUT_QUEUE_MS * part.scale * group.queue_factor
                 as_it_is = _placed_trial(part, plain, strategy, case)
                 yield as_it_is, _placed_trial(part, configuration, strategy, case, **to)
 
 
 def _placed_trial(
     part: PlacedPart, configuration: Configuration, strategy: StrategyName, case: Case, **to: Any
-) -> RealtimeSpec:
-    seconds = FULL_SECONDS * part.scale
-    return RealtimeSpec(
+) -> specs.RealtimeSpec:
+    seconds = specs.FULL_SECONDS * part.scale
+    return specs.RealtimeSpec(
         **configuration.model_dump(exclude_none=True),
         strategy=strategy, case=case, scale=part.scale, block=0,
         interval_ns=next_interval(part.low_ns, part.high_ns, ()), seconds=seconds, cap_seconds=seconds, **to,
@@ -394,12 +378,12 @@ def _placed_trial(
 
 def _map_trial(
     part: MapPart, configuration: Configuration, strategy: str, block: int, place: tuple[int, float]
-) -> RealtimeSpec:
+) -> specs.RealtimeSpec:
     """A trial of the map. Half of the messages alive are in the queue, the others in the store, and a pool just holds
     them. Sizes, heap and times are absolute: scale and case only name what is left."""
     live, interval_ns = place
     queue = live // 2
-    return RealtimeSpec(
+    return specs.RealtimeSpec(
         **configuration.model_dump(exclude_none=True), strategy=strategy, case="A", scale=1.0, block=block,
         queue_size=queue, stored_count=live - queue, pool_size=live + 1 if strategy == "pool" else 0,
         slot_count=live + 1, fill_packets=packets_to_fill(queue, live - queue), heap_mb=part.heap_mb,
@@ -417,16 +401,18 @@ def _first_of_map(part: MapPart) -> Iterator[Planned]:
 
 def place_trial(
     profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: Sequence[TrialRecord]
-) -> RealtimeSpec | None:
+) -> specs.RealtimeSpec | None:
     """The trial of a boundary in a block, placed by those before it; None for a cell whose first trials all failed."""
-    if not isinstance(cell, RealtimeSpec):
+    if not isinstance(cell, specs.RealtimeSpec):
         raise ValueError("only cells with placed trials and boundaries of the decision map are placed")
     seen = [each for record in earlier if record.status == "ok" and (each := tables.seen_in(record)) is not None]
     if cell.min_laps > 0:
         if not seen and sum(record.status != "ok" for record in earlier) >= GIVEN_UP_AFTER:
             return None
         part = profile.placed
-        interval_ns = next_interval(part.low_ns, part.high_ns, tuple(shown(each, PDR_LOSS_RATIO) for each in seen))
+        interval_ns = next_interval(
+            part.low_ns, part.high_ns, tuple(shown(each, specs.PDR_LOSS_RATIO) for each in seen)
+        )
         return cell.model_copy(update={"block": block, "interval_ns": interval_ns})
     design = profile.decision_map.design
     without = {
@@ -449,9 +435,9 @@ def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
     cells = {
         (spec.configuration.key, spec.strategy, spec.case): spec
         for item in _first_placed(part)
-        if isinstance(spec := item.spec, RealtimeSpec) and not item.unavailable
+        if isinstance(spec := item.spec, specs.RealtimeSpec) and not item.unavailable
     }
-    judge = PlacedJudge(PDR_LOSS_RATIO)
+    judge = PlacedJudge(specs.PDR_LOSS_RATIO)
     return [
         Question(
             cells[*one, case], cells[*other, case],
@@ -464,7 +450,7 @@ def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
 
 def questions_of_changes(part: PlacedPart) -> list[Question[TrialSpec]]:
     """Does a cell keep up with a smaller interval once one thing is changed? They are decided apart from all others."""
-    judge = PlacedJudge(PDR_LOSS_RATIO)
+    judge = PlacedJudge(specs.PDR_LOSS_RATIO)
     return [
         Question(as_it_is, spec, primary=False, family="changed", judge=judge, fewest=part.trials)
         for as_it_is, spec in _first_changed(part)
@@ -478,8 +464,8 @@ def questions_of_map(part: MapPart) -> list[Question[TrialSpec]]:
     place takes more trials than the places of both.
     """
     planned = [item.spec for item in _first_of_map(part) if not item.unavailable]
-    specs = [spec for spec in planned if isinstance(spec, RealtimeSpec)]
-    pairs = [(one, other) for one, other in itertools.pairwise(specs) if one.configuration == other.configuration]
+    singles = [spec for spec in planned if isinstance(spec, specs.RealtimeSpec)]
+    pairs = [(one, other) for one, other in itertools.pairwise(singles) if one.configuration == other.configuration]
     return [
         Question(
             one, other, primary=False, judge=maps.BoundaryJudge(part.live_messages, live, deadline_ms),
@@ -498,7 +484,7 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     )  # fmt: skip
     settings = {name: getattr(profile, name) for name in shared}
     for configuration, strategy, case in _cells(profile.configurations, profile.strategies, profile.cases):
-        spec = SearchSpec(**_common(profile, configuration, strategy, case, block), **settings)
+        spec = specs.SearchSpec(**_common(profile, configuration, strategy, case, block), **settings)
         yield Planned(spec, _impossible(configuration, strategy))
 
 
@@ -526,7 +512,7 @@ def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
         if factor != 1.0:
             heap_mb = scaled_heap_mb(configuration.layout, configuration.collector or "", profile.scale)
             sizes["heap_mb"] = round(heap_mb * factor)
-        spec = RealtimeSpec(
+        spec = specs.RealtimeSpec(
             **_common(profile, configuration, strategy, case, block) | sizes,
             interval_ns=part.interval_ns, seconds=profile.full_seconds,
         )  # fmt: skip
@@ -549,8 +535,8 @@ def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFr
     known = (configuration.key for configuration in every_configuration())
     wanted = tuple(dict.fromkeys((*profile.configurations, *profile.placed.configurations)))
     placed = {item.spec for item in _first_placed(profile.placed)}
-    of_cells = [item for item in planned if isinstance(item.spec, SearchSpec) or item.spec in placed]
-    return catalogue_of(profile.profile, wanted, known, of_cells, LiveSpec)
+    of_cells = [item for item in planned if isinstance(item.spec, specs.SearchSpec) or item.spec in placed]
+    return catalogue_of(profile.profile, wanted, known, of_cells, specs.LiveSpec)
 
 
 STUDY = Study(
@@ -559,19 +545,19 @@ STUDY = Study(
     question="At what packet rate does each configuration stop losing packets?",
     modes=(
         Mode(
-            RealtimeSpec,
+            specs.RealtimeSpec,
             RealtimeMeasurement,
             tables.summarise_realtime,
             "mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 interval_ns=1000",
         ),
         Mode(
-            SearchSpec,
+            specs.SearchSpec,
             SearchMeasurement,
             tables.summarise_search,
             "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000",
         ),
         Mode(
-            RingSpec,
+            specs.RingSpec,
             RingMeasurement,
             tables.summarise_ring,
             "mode=ring language=java runtime=25 interval_ns=10 seconds=60",
