@@ -1,0 +1,343 @@
+"""Claims as data: the ``claims.yaml`` of a study, put to a table of cells.
+
+A test says that every cell of ``larger`` costs more than ``factor`` times each cell of ``smaller`` that agrees with it
+in the columns ``same``. Published figures are cells like any others, each of one block.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from allocpool import decisions, stats
+from allocpool.decisions import Comparison
+from allocpool.evidence.claims import (
+    AS_PUBLISHED,
+    NOT_MEASURED,
+    OTHER_WAY,
+    SHOWN,
+    Claim,
+    Equality,
+    Evidence,
+    Frequency,
+    Missing,
+    Ordering,
+    RefutedBy,
+    of_orderings,
+)
+from allocpool.evidence.figures import no_figures
+from allocpool.evidence.trials import NOT_PART
+
+Value = str | int | float | bool | None
+Selection = dict[str, Value | list[Value]]
+"""Columns of cells with the value, or one of the values, that each must have."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Test(_Model):
+    """One expected ordering of cells, for every two that it selects."""
+
+    larger: Selection
+    smaller: Selection = Field(default={}, description="without any: the next smaller one by `rising`")
+    same: list[str] | None = Field(default=None, description="by default all keys but those that `smaller` names")
+    rising: str | None = None
+    over: Selection | None = Field(default=None, description="each side over its own cell that differs in this")
+    factor: float = Field(default=1.0, gt=0)
+    cheapest: list[str] = Field(default=[], description="of each side the cheapest over these keys")
+    compare: Literal["costs", "means", "within", "equal"] = Field(
+        default="costs", description="means may be negative; within: ratios of the same trials; equal: within `factor`"
+    )
+
+
+class Declared(_Model):
+    """One claim of a ``claims.yaml``; see `allocpool.evidence.claims.Claim`."""
+
+    id: str
+    words: str
+    source: str | None = None
+    tests: list[Test] = []
+    function: str | None = Field(default=None, description="what no test can say: a function of the study")
+    set_ups: list[str] | None = None
+    asks: Frequency = "every"
+    refuted_by: RefutedBy = "one"
+    speaks_of: list[Selection] = Field(default=[], description="missing where no such cell is compared")
+    needs_all: bool | None = None
+
+
+class ClaimsFile(_Model):
+    """A ``claims.yaml``: what all its claims have unless they say otherwise, and the claims."""
+
+    source: str
+    set_ups: list[str] = [""]
+    needs_all: bool = False
+    usual: dict[str, Value] = Field(default={}, description="what cells have that a selection does not name")
+    claims: list[Declared]
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One thing that was measured: its columns, its name, its figures by block, and why it has none."""
+
+    facts: Mapping[str, Any]
+    label: str
+    values: pd.Series
+    gap: str = NOT_PART.word
+
+    def has(self, selection: Selection) -> bool:
+        """Whether its columns have these values."""
+        return all(self.facts[name] in (value if isinstance(value, list) else [value])
+                   for name, value in selection.items())  # fmt: skip
+
+    def at(self, names: Sequence[str]) -> tuple[Any, ...]:
+        """Its values of these columns."""
+        return tuple(self.facts[name] for name in names)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What claims are put to: cells in reading order, and the columns ``keys`` that tell them apart."""
+
+    cells: Sequence[Cell]
+    keys: tuple[str, ...]
+    exact: bool = False
+
+    @cached_property
+    def by_key(self) -> dict[tuple[Any, ...], Cell]:
+        """Each cell by its keys."""
+        return {cell.at(self.keys): cell for cell in self.cells}
+
+
+@dataclass(frozen=True)
+class CellOrdering(Ordering):
+    """An expected ordering of cells; ``cells``: all that take part on either side."""
+
+    cells: tuple[tuple[Cell, ...], tuple[Cell, ...]] = field(default=((), ()), kw_only=True)
+    factor: float = field(default=1.0, kw_only=True)
+
+
+@dataclass(frozen=True)
+class _Equal(CellOrdering, Equality):
+    """An expected equality of two cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cheapest(CellOrdering):
+    """An expected ordering of the cheapest cell of either side, which the same trials choose.
+
+    Every one is put to every one of the other side, and the choice is paid for (`decisions.p_cheapest`). The ratio is
+    that of the two which look cheapest; its interval holds for all pairs at once (Bonferroni).
+    """
+
+    @cached_property
+    def _chances(self) -> tuple[float, float, float]:
+        larger, smaller = (
+            {cell.label: factor * cell.values for cell in side if len(cell.values)}
+            for factor, side in zip((1.0, self.factor), self.cells, strict=True)
+        )
+        effect = self.comparison.effect
+        reverse = decisions.p_cheapest(larger, smaller, effect)
+        within = (decisions.p_cheapest(smaller, larger, 1 / effect), decisions.p_cheapest(larger, smaller, 1 / effect))
+        return decisions.p_cheapest(smaller, larger), reverse, max(within)
+
+    @property
+    def p(self) -> float:
+        return math.nan if self.comparison.ratio is None else self._chances[0]
+
+    @property
+    def p_against(self) -> float:
+        return math.nan if self.comparison.ratio is None else self._chances[1]
+
+    @property
+    def equivalent(self) -> bool:
+        return self.comparison.ratio is not None and self._chances[2] <= decisions.ALPHA
+
+
+def orderings(tests: Sequence[Test], cells: Cells, usual: Mapping[str, Value]) -> list[CellOrdering]:
+    """Everything that the tests of a claim expect of these cells."""
+    return [found for test in tests for found in _orderings(test, cells, usual)]
+
+
+def _orderings(test: Test, cells: Cells, usual: Mapping[str, Value]) -> Iterator[CellOrdering]:
+    larger = [cell for cell in cells.cells if cell.has({**usual, **test.larger})]
+    if test.rising:
+        rest = [name for name in cells.keys if name != test.rising]
+        by_size = sorted(larger, key=lambda cell: cell.facts[test.rising or ""])
+        for _, sizes in _grouped(by_size, rest).items():
+            for smaller, more in itertools.pairwise(sizes):
+                yield _ordering(test, cells, more, smaller)
+        return
+    same = test.same if test.same is not None else [name for name in cells.keys if name not in test.smaller]
+    smaller_of: dict[tuple[Any, ...], list[Cell]] = _grouped(
+        [cell for cell in cells.cells if cell.has({**usual, **test.smaller})], same
+    )
+    if not test.cheapest:
+        for one in larger:
+            for other in smaller_of.get(one.at(same), []):
+                if one is not other:
+                    yield _ordering(test, cells, one, other)
+        return
+    rest = [name for name in cells.keys if name not in test.cheapest]
+    for side in _grouped(larger, rest).values():
+        for others in _grouped(smaller_of.get(side[0].at(same), []), rest).values():
+            if side != others:
+                yield _cheapest(test, side, others)
+
+
+def _grouped(cells: Sequence[Cell], names: Sequence[str]) -> dict[tuple[Any, ...], list[Cell]]:
+    groups: dict[tuple[Any, ...], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.at(names), []).append(cell)
+    return groups
+
+
+def _gaps(*cells: Cell) -> tuple[Missing, ...]:
+    return tuple(Missing(cell.label, cell.gap) for cell in dict.fromkeys(cells) if cell.values.empty)
+
+
+def _times(factor: float) -> str:
+    return "" if factor == 1.0 else f"{factor:g} times "
+
+
+def _ordering(test: Test, cells: Cells, larger: Cell, smaller: Cell) -> CellOrdering:
+    sides: list[tuple[Cell, ...]] = [(larger,), (smaller,)]
+    if test.over is not None:
+        others = [{**cell.facts, **test.over} for cell in (larger, smaller)]
+        sides = [(*side, cells.by_key[tuple(other[name] for name in cells.keys)])
+                 for side, other in zip(sides, others, strict=True)]  # fmt: skip
+    names = [" / ".join(cell.label for cell in side) for side in sides]
+    kind, times = (_Equal, "") if test.compare == "equal" else (CellOrdering, _times(test.factor))
+    return kind(
+        names[0], f"{times}{names[1]}", _comparison(test, *sides), "no block has a figure of both",
+        gaps=_gaps(*sides[0], *sides[1]), cells=(sides[0], sides[1]), factor=test.factor,
+    )  # fmt: skip
+
+
+def _comparison(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> Comparison:
+    top, bottom = larger[0].values, smaller[0].values
+    if test.compare == "equal":
+        return decisions.compare(top, bottom, test.factor)
+    bottom = test.factor * bottom
+    if test.over is not None:
+        return decisions.compare_products([top, smaller[1].values], [larger[1].values, bottom])
+    if test.compare == "within":
+        return decisions.compare_with(stats.block_ratios(top, bottom), 1.0)
+    return decisions.compare_means(top, bottom) if test.compare == "means" else decisions.compare(top, bottom)
+
+
+def _cheapest(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> CellOrdering:
+    known = [[cell for cell in side if len(cell.values)] for side in (larger, smaller)]
+    best = [min(some, key=lambda cell: stats.geometric_mean(cell.values), default=side[0])
+            for some, side in zip(known, (larger, smaller), strict=True)]  # fmt: skip
+    alpha = decisions.ALPHA / max(1, len(known[0]) * len(known[1]))
+    return Cheapest(
+        best[0].label, f"{_times(test.factor)}{best[1].label}",
+        decisions.compare(best[0].values, test.factor * best[1].values, alpha=alpha),
+        gaps=_gaps(*best), factor=test.factor,
+        cells=(tuple(known[0] or best[:1]), tuple(known[1] or best[1:])),
+    )  # fmt: skip
+
+
+def _missing(speaks_of: Sequence[Selection], expected: Sequence[CellOrdering]) -> Iterator[Missing]:
+    compared = [cell for item in expected for side in item.cells for cell in side]
+    for selection in speaks_of:
+        lists = [value if isinstance(value, list) else [value] for value in selection.values()]
+        for values in itertools.product(*lists):
+            if not any(cell.has(dict(zip(selection, values, strict=True))) for cell in compared):
+                yield Missing(" ".join(map(str, values)), NOT_PART.word)
+
+
+def as_published(expected: Sequence[CellOrdering]) -> Evidence:
+    """Single published figures, of which there is one each: as said where they lie so, whatever the margin."""
+    rows = of_orderings(expected).rows
+    shown = []
+    for item, ratio in zip(expected, rows["ratio"].astype(float), strict=True):
+        if isinstance(item, Equality):
+            alike = 1 / item.factor <= ratio <= item.factor
+            shown.append(NOT_MEASURED if math.isnan(ratio) else AS_PUBLISHED if alike else OTHER_WAY)
+        else:
+            shown.append(SHOWN.get(np.sign(round(math.log(ratio), 9)), NOT_MEASURED))
+    rows = rows.assign(shown=shown)
+    return Evidence(rows[rows["shown"] != NOT_MEASURED].reset_index(drop=True))
+
+
+def sentence(evidence: Evidence) -> str:
+    """How many comparisons show what, the worst one against the claim, and how far apart the sides are."""
+    if evidence.rows.empty:
+        return "Nothing to compare: not part of this campaign."
+    counts = [f"{word} in {count}" for word, count in evidence.rows["shown"].value_counts().items()]
+    told = f"Of {stats.plural(len(evidence.rows), 'comparison')}: {', '.join(counts)}"
+    if "ratio" in evidence.rows and evidence.rows["ratio"].notna().any():
+        told += f"; {stats.ratios(evidence.measured['ratio'].dropna())}"
+        if len(against := evidence.against):
+            worst = against.iloc[int(against["ratio"].astype(float).argmin())]
+            told += f"; most against it: {worst['larger']} over {worst['smaller']}"
+    return f"{told}."
+
+
+Odd = tuple[Callable[[Any], Evidence], Callable[[], Evidence]]
+"""What no test can say: evidence of a campaign's data, and that of the published figures."""
+
+
+class Claims(tuple[Claim[Any], ...]):
+    """The claims of a study, with the tests behind them."""
+
+    file: ClaimsFile
+
+    def orderings(self, id: str, cells: Cells) -> list[CellOrdering]:
+        """What one claim expects of these cells, in the order of its rows of evidence."""
+        tests = next(item.tests for item in self.file.claims if item.id == id)
+        return orderings(tests, cells, self.file.usual)
+
+
+def claims_of(
+    study: str,
+    cells_of: Callable[[Any], Cells] = lambda data: data,
+    published: Callable[[], Cells] | None = None,
+    functions: Mapping[str, Odd] | None = None,
+    file: str = "claims.yaml",
+) -> Claims:
+    """Return the claims of a study's ``claims.yaml``.
+
+    Args:
+        study: the folder's name.
+        cells_of: makes cells of what claims are put to.
+        published: the source's own figures, as cells of one block.
+        functions: by name, those that claims of the file name.
+        file: another one of the folder.
+    """
+    path = Path(__file__).parents[1] / "studies" / study / file
+    told = ClaimsFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+    def claim(item: Declared) -> Claim[Any]:
+        def evidence(data: Any) -> Evidence:
+            expected = orderings(item.tests, cells_of(data), told.usual)
+            return of_orderings(expected, _missing(item.speaks_of, expected))
+
+        @cache
+        def of_source() -> Evidence:
+            return as_published(orderings(item.tests, published(), told.usual)) if published else no_figures()
+
+        of_data, of_figures = (functions or {})[item.function] if item.function else (evidence, of_source)
+        needs_all = told.needs_all if item.needs_all is None else item.needs_all
+        return Claim(
+            item.id, item.words, item.source or told.source, of_data, sentence, needs_all=needs_all,
+            refuted_by=item.refuted_by, published=of_figures if published else None, asks=item.asks,
+            set_ups=tuple(item.set_ups or told.set_ups),
+        )  # fmt: skip
+
+    found = Claims(map(claim, told.claims))
+    found.file = told
+    return found
