@@ -16,6 +16,7 @@ from allocpool.evidence.claims import (
     AS_PUBLISHED,
     EQUIVALENT,
     MIXED,
+    NOT_MEASURED,
     OPEN,
     OTHER_WAY,
     REFUTED,
@@ -150,7 +151,7 @@ EVERY_CLAIM: tuple[Claim[Any], ...] = (
     *NATIVE_CLAIMS,
     *findings.FINDINGS_CLAIMS,
 )
-ORDERINGS = [claim for claim in BATCH_CLAIMS if claim.published_ratios]
+ORDERINGS = [claim for claim in BATCH_CLAIMS if claim.needs_all]
 BORNE_OUT = [
     (claim.id, set_up)
     for claim in ORDERINGS
@@ -211,6 +212,32 @@ def test_then_and_now_are_judged_apart() -> None:
     assert (found["others-collapse-c", THEN].outcome, len(outcomes)) == (REPRODUCED, 2)
 
 
+def test_the_generational_zgc_is_not_the_published_one() -> None:
+    found = verdicts(true_to_article, "zgc-best-c", configurations=java(NOW))
+    assert found["zgc-best-c", THEN].missing == tuple(
+        Missing(name, "not part of this campaign") for name in ("CMS", "G1", "ZGC")
+    )
+    assert "generational ZGC" in found["zgc-best-c", NOW].evidence["smaller"].iloc[0]
+
+
+def test_each_reading_of_what_the_article_calls_cms_is_judged_apart() -> None:
+    def parallel_is_another(row: dict[str, object]) -> float:
+        return upside_down(row) if row["collector"] == "parallel" else true_to_article(row)
+
+    found = verdicts(parallel_is_another, "mix-low-use")
+    assert (found["mix-low-use", AS_CMS].outcome, found["mix-low-use", AS_PARALLEL].outcome) == (REPRODUCED, REFUTED)
+
+
+def test_a_configuration_that_departs_from_the_published_one_takes_no_part() -> None:
+    departs = Configuration.parse("java/heap/g1/11/lazy_heap")
+    row = ("java", "heap", "g1", 11, None, departs.label)
+    trials = synthetic.trials(noise=0.0005, centre=true_to_article, configurations=(*ALL, row))
+    then, published = (
+        {cell.facts["configuration"] for cell in Batch(trials, name).cells.cells} for name in (THEN, PUBLISHED)
+    )
+    assert departs.label in published - then
+
+
 @pytest.mark.parametrize("blocks", [1, 4])
 def test_fewer_than_five_blocks_decide_nothing(blocks: int) -> None:
     found = verdicts(true_to_article, blocks=blocks, configurations=(*java(THEN, "epsilon"), *CPP))
@@ -254,6 +281,30 @@ def test_each_strategy_is_each_strategy(name: str) -> None:
     assert {item.what.split()[-2] for item in found.missing} == {"mix"}
 
 
+def test_a_collector_that_took_no_part_leaves_a_claim_open() -> None:
+    found = verdicts(
+        true_to_article, "mix-low-use", configurations=tuple(s for s in ALL if s[2] not in ("cms", "parallel"))
+    )
+    assert found["mix-low-use", AS_CMS].outcome == OPEN
+    assert found["mix-low-use", AS_CMS].missing == (Missing("CMS", "not part of this campaign"),)
+
+
+def test_a_failed_cell_leaves_a_claim_open() -> None:
+    trials = synthetic.fail(
+        synthetic.trials(centre=true_to_article, configurations=ALL), "heap / G1 / 11", "alloc", "C"
+    )
+    found = {verdict.set_up: verdict for verdict in evaluate(trials, [BY_ID["others-collapse-c"]])}[THEN]
+    assert found.outcome == OPEN
+    assert found.evidence["shown"].to_list().count(NOT_MEASURED) == 1
+    assert found.missing == (Missing("heap / G1 / 11 alloc C", "out of memory: Java heap space"),)
+
+
+def test_a_claim_about_configurations_that_did_not_run_has_nothing_to_compare() -> None:
+    trials = synthetic.trials(configurations=tuple(s for s in ALL if s[0] == "java"), centre=true_to_article)
+    (found,) = evaluate(trials, [BY_ID["cpp-pool"]])
+    assert (found.outcome, len(found.evidence)) == (OPEN, 0)
+
+
 def test_the_published_cms_rows_are_told_apart_by_their_shape() -> None:
     def swapped(row: dict[str, object]) -> float:
         other = {"cms": "parallel", "parallel": "cms"}
@@ -263,8 +314,34 @@ def test_the_published_cms_rows_are_told_apart_by_their_shape() -> None:
     cms_fits = synthetic.trials(blocks=5, centre=swapped)
     outcomes = [evaluate(trials, [BY_ID["cms-is-cms"]])[0] for trials in (parallel_fits, cms_fits)]
     assert [found.outcome for found in outcomes] == [REFUTED, REPRODUCED]
+    assert story.which_cms(parallel_fits).startswith("Distance in shape")
     few = evaluate(parallel_fits[parallel_fits["block"] < 4], [BY_ID["cms-is-cms"]])[0]
     assert few.outcome == OPEN
+
+
+def test_each_release_has_its_own_distance() -> None:
+    of_25 = ("java", "heap", "parallel", 25, None, "heap / Parallel / 25")
+
+    def far_off(row: dict[str, object]) -> float:
+        shape = 30.0 if row["case"] == "B" else 1.0
+        return synthetic.published_centre(row) * (shape if row["runtime"] == 25 else 1.0)
+
+    one, both = (
+        synthetic.trials(blocks=5, centre=far_off, configurations=(HEAP_CMS, CMS, *more)) for more in ((), (of_25,))
+    )
+    found = [evaluate(trials, [BY_ID["cms-is-cms"]])[0] for trials in (one, both)]
+    assert [verdict.outcome for verdict in found] == [REFUTED, REFUTED]
+    assert found[1].evidence["larger"].to_list() == ["distance of Parallel 11"]
+
+
+def test_equal_shapes_do_not_decide_which_collector_it_was() -> None:
+    trials = synthetic.trials(centre=true_to_article, noise=0.05, blocks=5)
+    assert evaluate(trials, [BY_ID["cms-is-cms"]])[0].outcome == OPEN
+
+
+def test_the_shape_needs_both_collectors() -> None:
+    found = evaluate(synthetic.trials(configurations=(HEAP_CMS,)), [BY_ID["cms-is-cms"]])[0]
+    assert (found.outcome, len(found.evidence)) == (OPEN, 0)
 
 
 def test_published_object_counts_imply_the_size_of_case_a() -> None:

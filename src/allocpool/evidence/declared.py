@@ -112,12 +112,15 @@ class Cells:
 
     cells: Sequence[Cell]
     keys: tuple[str, ...]
-    exact: bool = False
 
     @cached_property
     def by_key(self) -> dict[tuple[Any, ...], Cell]:
         """Each cell by its keys."""
         return {cell.at(self.keys): cell for cell in self.cells}
+
+    def other(self, cell: Cell, differs: Selection) -> Cell | None:
+        """The cell that differs from this one only so."""
+        return self.by_key.get(tuple({**cell.facts, **differs}[name] for name in self.keys))
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,9 @@ def orderings(tests: Sequence[Test], cells: Cells, usual: Mapping[str, Value]) -
 
 
 def _orderings(test: Test, cells: Cells, usual: Mapping[str, Value]) -> Iterator[CellOrdering]:
-    larger = [cell for cell in cells.cells if cell.has({**usual, **test.larger})]
+    # Of a ratio, only cells that have another side to be over.
+    known = [cell for cell in cells.cells if test.over is None or cells.other(cell, test.over)]
+    larger = [cell for cell in known if cell.has({**usual, **test.larger})]
     if test.rising:
         rest = [name for name in cells.keys if name != test.rising]
         by_size = sorted(larger, key=lambda cell: cell.facts[test.rising or ""])
@@ -181,7 +186,7 @@ def _orderings(test: Test, cells: Cells, usual: Mapping[str, Value]) -> Iterator
         return
     same = test.same if test.same is not None else [name for name in cells.keys if name not in test.smaller]
     smaller_of: dict[tuple[Any, ...], list[Cell]] = _grouped(
-        [cell for cell in cells.cells if cell.has({**usual, **test.smaller})], same
+        [cell for cell in known if cell.has({**usual, **test.smaller})], same
     )
     if not test.cheapest:
         for one in larger:
@@ -214,9 +219,7 @@ def _times(factor: float) -> str:
 def _ordering(test: Test, cells: Cells, larger: Cell, smaller: Cell) -> CellOrdering:
     sides: list[tuple[Cell, ...]] = [(larger,), (smaller,)]
     if test.over is not None:
-        others = [{**cell.facts, **test.over} for cell in (larger, smaller)]
-        sides = [(*side, cells.by_key[tuple(other[name] for name in cells.keys)])
-                 for side, other in zip(sides, others, strict=True)]  # fmt: skip
+        sides = [tuple(filter(None, (cell, cells.other(cell, test.over)))) for cell in (larger, smaller)]
     names = [" / ".join(cell.label for cell in side) for side in sides]
     kind, times = (_Equal, "") if test.compare == "equal" else (CellOrdering, _times(test.factor))
     return kind(

@@ -1,37 +1,25 @@
-"""Cells of a batch campaign set against each other: looked up, ordered as a claim expects them, counted."""
+"""Cells of a batch campaign set against each other: looked up, and counted."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.decisions import Comparison
-from allocpool.evidence.claims import (
-    AS_PUBLISHED,
-    EQUIVALENT,
-    NOT_MEASURED,
-    OPEN,
-    Claim,
-    Evidence,
-    Frequency,
-    Missing,
-    Ordering,
-    of_orderings,
-)
-from allocpool.evidence.figures import as_figures
-from allocpool.evidence.trials import NOT_PART, gap_of, newest_release, records
+from allocpool.evidence import declared
+from allocpool.evidence.declared import Cells
+from allocpool.evidence.trials import NOT_PART, gap_of, newest_release
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
-from allocpool.packets.published import ARTICLE, family, published_as_trials
-from allocpool.packets.specs import Configuration
+from allocpool.packets.cells import CONTROLS
+from allocpool.packets.published import family
+from allocpool.packets.specs import PUBLISHED_CASES, Configuration
 from allocpool.runtimes.collectors import FEATURES
 
 POOLING_STRATEGIES = ("alloc", "mix", "pool")
@@ -139,251 +127,49 @@ _NO_COSTS = pd.Series(dtype=float)
 
 
 class Batch:
-    """The trials of a batch campaign that belong to a set-up, looked up by cell and by published family.
-
-    Controls count nowhere but where they are asked for by name.
-    """
+    """The trials of a batch campaign that belong to a set-up, looked up by cell."""
 
     def __init__(self, trials: pd.DataFrame, set_up: str) -> None:
-        self.set_up = set_up
-        self._compared: dict[tuple[Cell, Cell, float, float], Comparison] = {}
-        self._costs: dict[Cell, float] = {}
-        self.runs_on = None if set_up == PUBLISHED else set_up_of(set_up, trials)
+        self._set_up = None if set_up == PUBLISHED else set_up_of(set_up, trials)
         self._started = with_families(trials, set_up)
-        self._done = cell_data.with_cost(self._started)
-        self.trials = self._done[~self._done["collector"].isin(cell_data.CONTROLS)]
         self.facts = self._started.drop_duplicates("configuration").set_index("configuration")
 
     @cached_property
     def _values(self) -> dict[tuple[str, str, str], pd.Series]:
-        return cell_data.costs_by_cell(self._done)
+        return cell_data.costs_by_cell(self._started)
 
     def values(self, cell: Cell) -> pd.Series:
         """ns/packet indexed by block; empty when no trial of the cell finished."""
         return self._values.get((cell.configuration, cell.strategy, cell.case), _NO_COSTS)
 
-    def cost(self, cell: Cell) -> float:
-        """Geometric mean in ns/packet, infinite for an empty cell: it never is the cheapest."""
-        if cell not in self._costs:
-            values = self.values(cell)
-            self._costs[cell] = stats.geometric_mean(values) if len(values) else float("inf")
-        return self._costs[cell]
-
-    def compare(self, larger: Cell, smaller: Cell, factor: float = 1.0, alpha: float = decisions.ALPHA) -> Comparison:
-        """The ratio of two cells over ``factor``; several claims ask for the same one."""
-        key = (larger, smaller, factor, alpha)
-        if key not in self._compared:
-            costs = self.values(larger), factor * self.values(smaller)
-            self._compared[key] = decisions.compare(*costs, alpha=alpha)
-        return self._compared[key]
-
-    def gaps(self, *cells: Cell) -> tuple[Missing, ...]:
-        """Those of the cells that have no figure, each with its reason."""
-        return tuple(Missing(str(cell), self._gap(cell)) for cell in dict.fromkeys(cells) if self.values(cell).empty)
-
-    def _gap(self, cell: Cell) -> str:
-        return self._gaps.get(cell) or gap_of(self._started.iloc[:0]).text
-
     @cached_property
-    def _gaps(self) -> dict[Cell, str]:
-        told = self._started[[*cell_data.CONFIGURATION, "status", "reason"]]
-        groups = told.groupby(list(cell_data.CONFIGURATION), observed=True)
-        return {Cell(str(s), str(t), str(c)): gap_of(group).text for (s, t, c), group in groups}
+    def cells(self) -> Cells:
+        """What claims are put to: every configuration in reading order, with every strategy, in every published case.
 
-    def configurations(
-        self,
-        language: str | None = None,
-        layout: str | None = None,
-        families: Sequence[str] = (),
-        collector: str | None = None,
-    ) -> list[str]:
-        """The configurations of the campaign that match every given fact, in reading order."""
-        return [
-            row.Index
-            for row in self._in_order
-            if language in (None, row.language)
-            and layout in (None, row.layout)
-            and (row.collector == collector if collector else row.collector not in cell_data.CONTROLS)
-            and (not families or row.family in families)
-        ]
-
-    @cached_property
-    def _in_order(self) -> list[Any]:
-        """The configurations with their facts, in reading order."""
-        return records(self.facts.loc[cell_data.configuration_order(self.facts.reset_index())])
-
-    def families(self, *cells: Cell) -> frozenset[str]:
-        """The published collectors among the configurations of ``cells``."""
-        return frozenset(name for cell in cells if (name := self._family_of.get(cell.configuration)))
-
-    @cached_property
-    def _family_of(self) -> dict[str, str]:
-        return {str(configuration): str(name) for configuration, name in self.facts["family"].dropna().items()}
-
-    def cheapest(self, cells: Iterable[Cell]) -> Cell | None:
-        """The cheapest cell that has a figure, or None."""
-        ranked = sorted(cells, key=self.cost)
-        return ranked[0] if ranked and np.isfinite(self.cost(ranked[0])) else None
-
-
-@dataclass(frozen=True)
-class CellOrdering(Ordering):
-    """An expected ordering of cells; ``families`` are the published collectors on both sides. ``cells``: larger and
-    smaller, where there is one of each, and ``factor``, what the costs of the smaller one are multiplied with."""
-
-    families: frozenset[str] = field(default=frozenset(), kw_only=True)
-    cells: tuple[Cell, Cell] | None = field(default=None, kw_only=True)
-    factor: float = field(default=1.0, kw_only=True)
-
-
-@dataclass(frozen=True, eq=False)
-class BestOrdering(CellOrdering):
-    """An expected ordering of the cheapest of some cells and the cheapest of others, which the same trials choose.
-
-    So every one of the ones is put to every one of the others, and the choice is paid for (`decisions.p_cheapest`). The
-    ratio is that of the two which look cheapest; its interval holds for all pairs at once (Bonferroni).
-    """
-
-    larger_costs: Mapping[str, pd.Series] = field(kw_only=True)
-    smaller_costs: Mapping[str, pd.Series] = field(kw_only=True)
-
-    @cached_property
-    def _chances(self) -> tuple[float, float, float]:
-        larger, smaller, effect = self.larger_costs, self.smaller_costs, self.comparison.effect
-        reverse = decisions.p_cheapest(larger, smaller, effect)
-        within = (decisions.p_cheapest(smaller, larger, 1 / effect), decisions.p_cheapest(larger, smaller, 1 / effect))
-        return decisions.p_cheapest(smaller, larger), reverse, max(within)
-
-    @property
-    def p(self) -> float:
-        """Of so much evidence that the cheapest of the larger ones is more than that of the smaller ones."""
-        return math.nan if self.comparison.ratio is None else self._chances[0]
-
-    @property
-    def p_against(self) -> float:
-        """Of so much evidence that it is less, by more than what does not matter."""
-        return math.nan if self.comparison.ratio is None else self._chances[1]
-
-    @property
-    def equivalent(self) -> bool:
-        """Whether it is shown that the two do not differ by what matters."""
-        return self.comparison.ratio is not None and self._chances[2] <= decisions.ALPHA
-
-
-OrderingRule = Callable[[Batch], list[CellOrdering]]
-
-
-def ordering(batch: Batch, larger: Cell, smaller: Cell, factor: float = 1.0) -> CellOrdering:
-    """The expected ordering of two cells: ``larger`` is more than ``factor`` times ``smaller``."""
-    return CellOrdering(
-        str(larger),
-        f"{_times(factor)}{smaller}",
-        batch.compare(larger, smaller, factor),
-        gaps=batch.gaps(larger, smaller),
-        families=batch.families(larger, smaller),
-        cells=(larger, smaller),
-        factor=factor,
-    )
-
-
-def _times(factor: float) -> str:
-    return "" if factor == 1.0 else f"{factor:g} times "
-
-
-def best_ordering(
-    batch: Batch, larger: Sequence[Cell], smaller: Sequence[Cell], factor: float = 1.0
-) -> CellOrdering | None:
-    """The expected ordering of the cheapest cells: that of ``larger`` is more than ``factor`` times that of
-    ``smaller``. Of several, those without a figure take no part; None where a side is empty."""
-    if not larger or not smaller:
-        return None
-    best = [batch.cheapest(side) or side[0] for side in (larger, smaller)]
-    known = [[cell for cell in side if not batch.values(cell).empty] for side in (larger, smaller)]
-    pairs = max(1, len(known[0]) * len(known[1]))
-    return BestOrdering(
-        str(best[0]),
-        f"{_times(factor)}{best[1]}",
-        batch.compare(best[0], best[1], factor, decisions.ALPHA / pairs),
-        gaps=batch.gaps(*best),
-        families=batch.families(*best, *known[0], *known[1]),
-        larger_costs={str(cell): batch.values(cell) for cell in known[0]},
-        smaller_costs={str(cell): factor * batch.values(cell) for cell in known[1]},
-    )
-
-
-def ratio_of_ratios(batch: Batch, larger: tuple[Cell, Cell], smaller: tuple[Cell, Cell]) -> CellOrdering:
-    """The expected ordering of two ratios, each of one cell over another."""
-    (a, b), (c, d) = (tuple(map(batch.values, pair)) for pair in (larger, smaller))
-    names = [f"{top} / {_apart(bottom, top)}" for top, bottom in (larger, smaller)]
-    return CellOrdering(
-        names[0],
-        names[1],
-        decisions.compare_products([a, d], [b, c]),
-        gaps=batch.gaps(*larger, *smaller),
-        families=batch.families(*larger, *smaller),
-    )
-
-
-def _apart(cell: Cell, other: Cell) -> str:
-    """The cell's name beside another: without the configuration where it is the same."""
-    return f"{cell.strategy} {cell.case}" if cell.configuration == other.configuration else str(cell)
-
-
-@cache
-def _published() -> Batch:
-    return Batch(published_as_trials(), PUBLISHED)
-
-
-def ordering_claim(
-    id: str,
-    text: str,
-    rule: OrderingRule,
-    families: Sequence[str] = (),
-    set_ups: Sequence[str] = THEN_AND_NOW,
-    asks: Frequency = "every",
-) -> Claim[Batch]:
-    """A claim of the article that ``rule`` makes expected orderings of; all ``families`` must have taken part.
-
-    The published table goes through the same rule, as one block.
-    """
-
-    def evidence(batch: Batch) -> Evidence:
-        expected = rule(batch)
-        took_part = frozenset[str]().union(*(item.families for item in expected))
-        return of_orderings(expected, [Missing(name, NOT_PART.word) for name in families if name not in took_part])
-
-    @cache
-    def published() -> Evidence:
-        return as_figures(of_orderings(rule(_published())))
-
-    def published_ratios() -> pd.Series:
-        return published().rows["ratio"].dropna()
-
-    return Claim(
-        id, text, ARTICLE, evidence, _sentence, published_ratios, needs_all=True,
-        published=published, asks=asks, set_ups=tuple(set_ups),
-    )  # fmt: skip
-
-
-def _sentence(evidence: Evidence) -> str:
-    total = len(evidence.rows)
-    if not total:
-        return "Nothing to compare: the configurations that it is about were not run."
-    compared = stats.plural(total, "comparison")
-    parts = []
-    if len(against := evidence.against):
-        worst = against.nsmallest(1, "ratio").iloc[0]
-        parts.append(
-            f"Shown the other way round in {len(against)} of {compared}, most of all "
-            f"{worst['larger']} over {worst['smaller']} with {stats.significant(worst['ratio'], 2)}"
+        Collectors that never free have ``control``: they count nowhere but where they are asked for.
+        """
+        groups = self._started[[*cell_data.CONFIGURATION, "status", "reason"]].groupby(
+            list(cell_data.CONFIGURATION), observed=True
         )
-    measured = evidence.measured
-    shown = f"shown in {evidence.count(AS_PUBLISHED)} of {compared}"
-    parts.append(shown if parts else shown.capitalize())
-    if not len(against) and len(measured):
-        parts[-1] += f", {stats.ratios(measured['ratio'])}"
-    parts += [f"{shown} in {count}" for shown in (EQUIVALENT, OPEN, NOT_MEASURED) if (count := evidence.count(shown))]
-    return f"{'; '.join(parts)}."
+        gaps = {key: gap_of(group).text for key, group in groups}
+        names = ["language", "layout", "family", "collector"]
+        known: Any = self.facts[names].astype(object).where(self.facts[names].notna(), None).to_dict("index")
+        facts = {name: known[name] for name in cell_data.configuration_order(self.facts.reset_index())}
+        if self._set_up:
+            for layout in PUBLISHED_LAYOUTS["java"]:
+                control = {"language": "java", "layout": layout, "family": None, "collector": "epsilon"}
+                facts.setdefault(self._set_up.label(layout, "epsilon"), control)
+        every = itertools.starmap(Cell, itertools.product(facts, POOLING_STRATEGIES, PUBLISHED_CASES))
+        return Cells(
+            [
+                declared.Cell(
+                    {**(of := facts[cell.configuration]), **cell._asdict(), "control": of["collector"] in CONTROLS},
+                    str(cell), self.values(cell), gaps.get(cell, NOT_PART.word),
+                )
+                for cell in every
+            ],
+            ("layout", "collector", "strategy", "case"),
+        )  # fmt: skip
 
 
 def count(compared: pd.DataFrame, direction: int) -> int:

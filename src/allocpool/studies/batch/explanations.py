@@ -10,65 +10,52 @@ import pandas as pd
 
 from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablations, failed
 from allocpool.evidence.claims import OTHER_WAY, Verdict
-from allocpool.packets import cells as cell_data
+from allocpool.packets.cells import CONFIGURATION, costs_by_cell
 from allocpool.packets.changes import Change, facts_of, on_both
-from allocpool.packets.comparisons import Batch, OrderingRule
-from allocpool.studies.batch.claims import (
-    allocation_is_dear_in_cpp,
-    pool_everywhere,
-    zgc_is_best_java_when_overloaded,
-)
+from allocpool.packets.comparisons import Batch, Cell
+from allocpool.studies.batch.claims import BATCH_CLAIMS
 
-EXPLANATIONS: Mapping[str, tuple[OrderingRule, tuple[Change, ...]]] = MappingProxyType(
+EXPLANATIONS: Mapping[str, tuple[Change, ...]] = MappingProxyType(
     {
         "pool-everywhere-batch": (
-            pool_everywhere,
-            (
-                Change("the pool is small", smaller={"strategy": "mix"}),
-                Change("the pool lies in the order in which it was made", smaller={"pool_order": "fresh"}),
-                on_both("the collector has generations", {"collector": "shenandoah"}, collector="genshenandoah"),
-                on_both("the collector is Serial", {"collector": "g1"}, collector="serial"),
-                on_both("nothing is ever collected (Epsilon)", collector="epsilon"),
-            ),
+            Change("the pool is small", smaller={"strategy": "mix"}),
+            Change("the pool lies in the order in which it was made", smaller={"pool_order": "fresh"}),
+            on_both("the collector has generations", {"collector": "shenandoah"}, collector="genshenandoah"),
+            on_both("the collector is Serial", {"collector": "g1"}, collector="serial"),
+            on_both("nothing is ever collected (Epsilon)", collector="epsilon"),
         ),
-        "zgc-best-c": (
-            zgc_is_best_java_when_overloaded,
-            (on_both("the buffers are on the heap, too", {"layout": "native"}, layout="heap"),),
-        ),
+        "zgc-best-c": (on_both("the buffers are on the heap, too", {"layout": "native"}, layout="heap"),),
         "cpp-alloc-dear": (
-            allocation_is_dear_in_cpp,
-            (
-                on_both("all of a packet is written and read", payload_touch=True),
-                Change("the thread cache of glibc takes no buffer", larger={"allocator": "glibc_small_cache"}),
-                Change("Java's memory is on huge pages", smaller={"large_pages": True}),
-            ),
+            on_both("all of a packet is written and read", payload_touch=True),
+            Change("the thread cache of glibc takes no buffer", larger={"allocator": "glibc_small_cache"}),
+            Change("Java's memory is on huge pages", smaller={"large_pages": True}),
         ),
     }
 )
-"""By claim: the rule that makes its comparisons, and what is changed about those that are the other way round."""
+"""By claim: what is changed about its comparisons that are the other way round."""
 
 
 def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
     """Every change of every comparison that is the other way round, of the claims that these verdicts refute."""
-    costs = cell_data.costs_by_cell(trials)
+    costs = costs_by_cell(trials)
     facts = facts_of(trials)
     asked: list[Asked] = []
     for verdict in failed(verdicts):
         if verdict.claim.id not in EXPLANATIONS:
             continue
-        rule, changes = EXPLANATIONS[verdict.claim.id]
-        expected = rule(Batch(trials, verdict.set_up))
+        expected = BATCH_CLAIMS.orderings(verdict.claim.id, Batch(trials, verdict.set_up).cells)
         for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
-            if shown != OTHER_WAY or item.cells is None:
+            if shown != OTHER_WAY:
                 continue
             words = (verdict.claim.text, verdict.set_up, f"{item.larger} over {item.smaller}")
-            larger, smaller = (costs.get(cell, _NONE) for cell in item.cells)
-            for change in changes:
-                if (cells := change.cells(item.cells, facts)) is None:
+            pair = (Cell(*item.cells[0][0].at(CONFIGURATION)), Cell(*item.cells[1][0].at(CONFIGURATION)))
+            before = Sides(item.cells[0][0].values, item.factor * item.cells[1][0].values)
+            for change in EXPLANATIONS[verdict.claim.id]:
+                if (cells := change.cells(pair, facts)) is None:
                     continue
-                to = [None if new == old else costs.get(new, _NONE) for new, old in zip(cells, item.cells, strict=True)]
+                to = [None if new == old else costs.get(new, _NONE) for new, old in zip(cells, pair, strict=True)]
                 after = Changed(to[0], None if to[1] is None else item.factor * to[1])
-                asked.append(Asked(*words, change.words, Sides(larger, item.factor * smaller), after))
+                asked.append(Asked(*words, change.words, before, after))
     return ablations(asked)
 
 
