@@ -260,6 +260,14 @@ def test_alike_is_an_equality_shown_by_its_trials(factors: tuple[float, ...], ou
     assert outcomes(trials[trials["block"] < 4])["copies-alike"] == OPEN
 
 
+def test_copies_that_differ_by_as_much_as_matters_are_rarely_called_alike() -> None:
+    random, alike = np.random.default_rng(5), 0
+    for _ in range(200):
+        heap, direct = (np.exp(random.normal(level, 0.2, 5)) for level in (0.0, math.log(2)))
+        alike += decisions.compare(heap.tolist(), direct.tolist(), 2.0).p_equal <= 0.05
+    assert alike <= 19  # of 200 at 5%: more are as unlikely as one in a hundred
+
+
 def test_each_claim_can_fail() -> None:
     slow_heap = outcomes(several_blocks({"byte_array": 10.0}))
     assert (slow_heap["small-java"], slow_heap["direct-slower"]) == (REFUTED, MIXED)

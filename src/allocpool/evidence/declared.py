@@ -56,6 +56,7 @@ class Test(_Model):
     rising: str | None = None
     over: Selection | None = Field(default=None, description="each side over its own cell that differs in this")
     factor: float = Field(default=1.0, gt=0)
+    measured: bool = Field(default=False, description="only cells that have a figure take part")
     cheapest: list[str] = Field(default=[], description="of each side the cheapest over these keys")
     compare: Literal["costs", "means", "within", "equal"] = Field(
         default="costs", description="means may be negative; within: ratios of the same trials; equal: within `factor`"
@@ -83,7 +84,7 @@ class ClaimsFile(_Model):
     source: str
     set_ups: list[str] = [""]
     needs_all: bool = False
-    usual: dict[str, Value] = Field(default={}, description="what cells have that a selection does not name")
+    usual: Selection = Field(default={}, description="what cells have where a selection does not name the column")
     claims: list[Declared]
 
 
@@ -168,14 +169,15 @@ class Cheapest(CellOrdering):
         return self.comparison.ratio is not None and self._chances[2] <= decisions.ALPHA
 
 
-def orderings(tests: Sequence[Test], cells: Cells, usual: Mapping[str, Value]) -> list[CellOrdering]:
+def orderings(tests: Sequence[Test], cells: Cells, usual: Selection) -> list[CellOrdering]:
     """Everything that the tests of a claim expect of these cells."""
     return [found for test in tests for found in _orderings(test, cells, usual)]
 
 
-def _orderings(test: Test, cells: Cells, usual: Mapping[str, Value]) -> Iterator[CellOrdering]:
+def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrdering]:
     # Of a ratio, only cells that have another side to be over.
     known = [cell for cell in cells.cells if test.over is None or cells.other(cell, test.over)]
+    known = [cell for cell in known if len(cell.values)] if test.measured else known
     larger = [cell for cell in known if cell.has({**usual, **test.larger})]
     if test.rising:
         rest = [name for name in cells.keys if name != test.rising]

@@ -8,8 +8,10 @@ import pandas as pd
 
 from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablations, failed
 from allocpool.evidence.claims import OTHER_WAY, Verdict
-from allocpool.studies.allocation.claims import SMALL, SMALL_IN_JAVA, Costs, small_pairs
+from allocpool.studies.allocation.claims import ALLOCATION_CLAIMS, cells_of
 
+SMALL_IN_JAVA = "small-java"
+"""The claim on small blocks, by its id."""
 GIVEN_BACK = "glibc gives free memory back to the kernel"
 """The thresholds of ``glibc_keeping`` (`allocpool.machine.allocators`) left as they are: nothing else differs."""
 ZEROED = "the block is zeroed in C, too"
@@ -23,14 +25,20 @@ def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablatio
     for verdict in failed(verdicts):
         if verdict.claim.id != SMALL_IN_JAVA:
             continue
-        costs, zeroed = Costs(trials, verdict.set_up), Costs(trials, verdict.set_up, touch="zero")
-        for (malloc, java), row in zip(small_pairs(costs), verdict.evidence.to_dict("records"), strict=True):
-            if row["shown"] != OTHER_WAY:
+        cells, zeroed = (cells_of(trials, verdict.set_up, touch) for touch in ("none", "zero"))
+        expected = ALLOCATION_CLAIMS.orderings(SMALL_IN_JAVA, cells)
+        for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
+            if shown != OTHER_WAY:
                 continue
-            words = (verdict.claim.text, verdict.set_up, f"{row['larger']} over {row['smaller']}")
-            before = Sides(costs.cost("malloc", malloc, SMALL), costs.cost("byte_array", java, SMALL))
-            changes = [(ZEROED, zeroed.cost("malloc", malloc, SMALL))]
-            if malloc == "glibc_keeping":
-                changes.append((GIVEN_BACK, costs.cost("malloc", "glibc", SMALL)))
-            asked += [Asked(*words, what, before, Changed(cost, None)) for what, cost in changes]
+            malloc, java = (side[0] for side in item.cells)
+            words = (verdict.claim.text, verdict.set_up, f"{item.larger} over {item.smaller}")
+            before = Sides(malloc.values, java.values)
+            changes = [(ZEROED, zeroed.other(malloc, {}))]
+            if malloc.facts["served_by"] == "glibc_keeping":
+                changes.append((GIVEN_BACK, cells.other(malloc, {"served_by": "glibc"})))
+            asked += [Asked(*words, what, before, Changed(cell.values if cell else _NONE, None))
+                      for what, cell in changes]  # fmt: skip
     return ablations(asked)
+
+
+_NONE = pd.Series(dtype=float)
