@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from allocpool.decisions import Comparison, compare
-from allocpool.evidence.claims import Ordering
 from allocpool.evidence.trials import counted, finished, gap_of, records
 from allocpool.stats import plural
 from allocpool.studies.threads.strategies import LABELS
@@ -79,11 +78,6 @@ class Campaign:
     def compared(self, one: Cell, other: Cell, value: str = CPU) -> Comparison:
         """One cell over another."""
         return compare(self.costs(one, value), self.costs(other, value))
-
-    def ordering(self, larger: Cell, smaller: Cell) -> Ordering:
-        """That one costs more CPU than the other."""
-        lacking = next((cell for cell in (larger, smaller) if self.costs(cell).empty), larger)
-        return Ordering(larger.label, smaller.label, self.compared(larger, smaller), self.why_not(lacking))
 
     def why_not(self, cell: Cell) -> str:
         """Why a cell has no figure."""

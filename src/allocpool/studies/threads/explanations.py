@@ -12,7 +12,7 @@ from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablatio
 from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.threads.cells import Campaign, Cell
-from allocpool.studies.threads.claims import PAIRS, THREADS, on_set_up
+from allocpool.studies.threads.claims import CLAIMS, THREADS, cells_of, on_set_up
 
 COLLECTING = "the CPU of the collector's own threads is left out"
 """What it makes the program's threads do or wait for stays in."""
@@ -24,9 +24,10 @@ def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablatio
     asked: list[Asked] = []
     for verdict in failed(verdicts):
         campaign = on_set_up(trials, verdict.set_up)
-        pairs = PAIRS[verdict.claim.id](campaign)
-        for (larger, smaller), shown in zip(pairs, verdict.evidence["shown"], strict=True):
+        expected = CLAIMS.orderings(verdict.claim.id, cells_of(campaign))
+        for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
             if shown == OTHER_WAY:
+                larger, smaller = (Cell(*side[0].at(Cell._fields)) for side in item.cells)
                 before = Sides(campaign.costs(larger), campaign.costs(smaller))
                 comparison = f"{larger.label} over {smaller.label}"
                 asked += [
