@@ -261,7 +261,7 @@ def every_verdict(of: str) -> list[Verdict]:
         return batch.evaluate(made)
     if of == "pauses":
         collections = made[["trial_id"]].assign(
-            window_s=2.0, collections=4, pause_total_ms=100.0, pause_mean_ms=20.0, pause_max_ms=50.0
+            window_s=2.0, collections=4, pause_total_ms=100.0, pause_mean_ms=20.0, pause_max_ms=50.0, left_mb=np.nan
         )
         table = gc_table.per_trial(made.assign(live_objects=10**6), collections)
         assert len(table)

@@ -243,3 +243,214 @@ def live_sets(ns: float, noise: float) -> pd.DataFrame:
         facts | {"live_objects": alive, "cost_ns": cost * factor}
         for alive, cost, factor in zip(objects, costs, np.exp(rng.normal(0, noise, 8)), strict=True)
     ])  # fmt: skip
+
+
+def of_cases(values: dict[tuple[str, str], float], measure: str, blocks: int = 5) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Trials of Parallel and G1 of 25 by strategy and case, and a table of collections in which they have a value."""
+    trials, _ = batch([
+        {"collector": collector, "strategy": strategy, "case": case, "block": block, "ns_per_packet": 50.0,
+         "gc_pause_total_ms": 1.0, "live_objects": 1_000_000, "configuration": SET_UPS[NOW].label("heap", collector)}
+        for collector in ("parallel", "g1") for strategy, case in values for block in range(blocks)
+    ])  # fmt: skip
+    keys = zip(trials["strategy"], trials["case"], trials["block"], strict=True)
+    table = collections(trials)
+    table[measure] = [values[strategy, case] * (1 + 0.001 * block) for strategy, case, block in keys]
+    return trials, table
+
+
+@pytest.mark.parametrize(
+    ("mean_ms", "shown"),
+    [
+        ({"A": 800.0, "B": 700.0, "C": 400.0}, {"as published"}),
+        ({"A": 80.0, "B": 700.0, "C": 400.0}, {"the other way round"}),
+        ({"A": 80.0}, {"not measured"}),
+    ],
+)
+def test_case_a_has_the_worst_pauses(mean_ms: dict[str, float], shown: set[str]) -> None:
+    trials, table = of_cases({("pool", case): value for case, value in mean_ms.items()}, "pause_mean_ms")
+    found = judged("pool-a-worst-pauses", trials=trials, table=table)
+    of_mean = found.evidence[found.evidence["larger"].str.endswith("mean pause")]
+    assert set(of_mean["shown"]) == shown
+    assert found.outcome == (REFUTED if "the other way round" in shown else OPEN), "the longest are equal"
+
+
+@pytest.mark.parametrize(("pool_ms", "outcome"), [(200.0, OPEN), (2.0, REFUTED)])
+def test_pooling_makes_collections_rarer_and_longer(pool_ms: float, outcome: str) -> None:
+    trials, table = of_cases({("alloc", "B"): 20.0, ("pool", "B"): pool_ms}, "pause_mean_ms")
+    found = judged("pool-rare-long", trials=trials, table=table)
+    assert found.outcome == outcome, "as many collections, as long at most"
+    rarer = table.assign(collections=trials["strategy"].map({"alloc": 40, "pool": 0}))
+    rare = judged("pool-rare-long", trials=trials, table=rarer).evidence
+    assert set(rare.loc[rare["larger"].str.endswith("collections per second"), "shown"]) == {"as published"}
+    none = judged("pool-rare-long", trials=trials, table=table.assign(collections=0))
+    assert set(none.evidence["shown"]) == {"not measured"} and "longer trials" in none.missing[0].why
+    both = rarer.assign(pause_max_ms=lambda rows: rows["pause_mean_ms"] * 3)
+    assert judged("pool-rare-long", trials=trials, table=both).outcome == (REPRODUCED if pool_ms > 20 else MIXED)
+    few = trials["block"] < 4
+    assert judged("pool-rare-long", trials=trials[few], table=both[few]).outcome == OPEN, "four trials decide nothing"
+
+
+MS_BY_CELL = {
+    ("g1", "alloc", "A"): (60.0, 60.0), ("g1", "pool", "A"): (31.0, 31.0),
+    ("g1", "alloc", "C"): (60.0, 10.0), ("g1", "pool", "C"): (30.0, 30.0),
+    ("parallel", "alloc", "A"): (20.0, 20.0), ("parallel", "pool", "A"): (60.0, 60.0),
+    ("parallel", "alloc", "C"): (20.0, 20.0), ("parallel", "pool", "C"): (60.0, 60.0),
+}  # fmt: skip
+"""Mean pauses of all collections, and of young ones: in case C, what is long beside G1 is a full collection."""
+
+
+def test_what_turns_a_claim_on_pauses_is_found() -> None:
+    trials, _ = batch([
+        Configuration.parse(f"java/heap/{collector}/25").model_dump()
+        | {"collector": collector, "strategy": strategy, "case": case, "block": block, "ns_per_packet": 50.0,
+           "gc_pause_total_ms": 1.0, "live_objects": 1_000_000, "configuration": SET_UPS[NOW].label("heap", collector)}
+        for collector, strategy, case in MS_BY_CELL for block in range(6)
+    ])  # fmt: skip
+    cells = list(zip(trials["collector"], trials["strategy"], trials["case"], strict=True))
+    noise = 1 + 0.002 * trials["block"]
+    table = collections(trials).assign(pause_mean_ms=noise * [MS_BY_CELL[cell][0] for cell in cells])
+    young = noise * [MS_BY_CELL[cell][1] for cell in cells]
+    kinds = pd.DataFrame({"trial_id": trials["trial_id"], "kind": "Young (Normal)", "duration_ms": young})
+    pauses = pd.concat([kinds, kinds.assign(kind="Full", duration_ms=500.0), kinds.assign(kind="Remark")])
+    verdicts = claims.evaluate(trials, table, NO_POINTS, NO_POINTS)
+    told = {
+        (item.asked.comparison, item.asked.changed): item.outcome
+        for item in explanations.of_claims(trials, table, pauses, verdicts)
+        if "rarer" in item.asked.claim
+    }
+    longer = "heap / G1 / 25 pool {0}, mean pause over heap / G1 / 25 alloc {0}, mean pause"
+    assert told == {
+        (longer.format("A"), explanations.YOUNG): NOT_THE_CAUSE,
+        (longer.format("A"), "the collector is Parallel"): TURNS,
+        (longer.format("C"), explanations.YOUNG): TURNS,
+        (longer.format("C"), "as few packets are alive as in case A"): NOT_THE_CAUSE,
+        (longer.format("C"), "the collector is Parallel"): TURNS,
+    }
+
+
+@pytest.mark.parametrize(("young_ms", "outcome"), [(600.0, TURNS), (1300.0, PART), (1590.0, NOT_THE_CAUSE)])
+def test_full_collections_explain_a_share_of_time_as_far_as_they_take_it(young_ms: float, outcome: str) -> None:
+    """Of two seconds, 1.6 are spent in pauses; beside Parallel that is about as published, beside G1 far more."""
+    trials, table = of_cases({("alloc", "C"): 1600.0, ("alloc", "B"): 1600.0}, "pause_total_ms")
+    plain = Configuration.parse("java/heap/g1/25").model_dump()
+    trials = trials.assign(**{name: value for name, value in plain.items() if name not in trials})
+    noise = 1 + 0.01 * trials["block"]
+    young = pd.DataFrame({"trial_id": trials["trial_id"], "kind": "Young (Normal)", "duration_ms": young_ms * noise})
+    verdicts = claims.evaluate(trials, table, NO_POINTS, NO_POINTS)
+    judged = explanations.of_claims(trials, table, pd.concat([young, young.assign(kind="Full")]), verdicts)
+    told = {(item.asked.comparison, item.asked.changed): item.outcome for item in judged}
+    cell = "heap / G1 / 25 alloc C, share of time in pauses, % over the published 28"
+    assert told == {
+        (cell, explanations.YOUNG): outcome,
+        (cell, "as few packets are alive as in case B"): NOT_THE_CAUSE,
+        (cell, "the buffers are off the heap"): NOT_MEASURED,
+    }
+    assert "those within 2 times it" in ablation.caption(judged)
+
+
+def test_nothing_measured_leaves_nothing_to_explain() -> None:
+    empty = {name: without_rows(schema) for name, schema in SCHEMAS.items()}
+    verdicts = claims.evaluate(empty["trials"], empty["collections"], NO_POINTS, NO_POINTS)
+    assert explanations.of_claims(empty["trials"], empty["collections"], empty["pauses"], verdicts) == []
+
+
+def test_every_explanation_of_pauses_is_of_a_claim() -> None:
+    assert set(explanations.EXPLANATIONS) <= {claim.id for claim in claims.PAUSES_CLAIMS}
+
+
+@pytest.mark.parametrize(
+    ("percent", "shown"),
+    [(60.0, ["as published", "the other way round"]), (30.0, ["the other way round", "as published"]),
+     (5.0, ["the other way round"] * 2)],
+)  # fmt: skip
+def test_allocating_overloads_the_collector(percent: float, shown: list[str]) -> None:
+    trials, table = of_cases({("alloc", "C"): 20.0 * percent}, "pause_total_ms")
+    found = judged("alloc-overload", trials=trials, table=table)
+    assert found.evidence["larger"].str.contains("Parallel").to_list() == [True, False]
+    assert found.evidence["shown"].to_list() == shown
+    assert found.outcome == (MIXED if "as published" in shown else REFUTED)
+    assert judged("alloc-overload", trials=trials[trials["block"] < 4], table=table).outcome == OPEN
+
+
+@pytest.mark.parametrize(
+    ("left_mb", "blocks", "outcome"), [(4.2, 5, REPRODUCED), (0.3, 5, REFUTED), (-1.0, 5, REFUTED), (4.2, 4, OPEN)]
+)
+def test_what_young_collections_leave_is_told_at_scale_one(left_mb: float, blocks: int, outcome: str) -> None:
+    trials, _ = batch([
+        {"collector": "parallel", "layout": "native", "strategy": "pool", "case": case, "block": block, "scale": 0.2,
+         "ns_per_packet": 50.0, "gc_pause_total_ms": 1.0, "live_objects": 1_000,
+         "configuration": SET_UPS[NOW].label("native", "parallel")}
+        for case in ("B", "C") for block in range(blocks)
+    ])  # fmt: skip
+    table = collections(trials, left_mb=left_mb)
+    assert judged("native-cms-leaves", trials=trials, table=table).outcome == outcome
+    none = judged("native-cms-leaves", trials=trials, table=table.assign(left_mb=np.nan))
+    assert none.outcome == OPEN and "longer trials" in none.missing[0].why
+
+
+def test_every_claim_has_its_own_name_and_a_source() -> None:
+    assert len({claim.id for claim in claims.PAUSES_CLAIMS}) == len(claims.PAUSES_CLAIMS)
+    assert all(isinstance(claim, Claim) and claim.source == ARTICLE for claim in claims.PAUSES_CLAIMS)
+
+
+def test_lines_that_were_not_understood_are_told() -> None:
+    trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
+    text = story.unread(collections(trials, unread_lines=3, violations=1), pd.DataFrame({"unread_lines": [2, pd.NA]}))
+    assert text.startswith("**5 stop-the-world lines were not understood** in 2 logs; 1 lines")
+
+
+def test_whose_cpu_time_it_was_in_real_time_sums_to_the_whole() -> None:
+    facts = {"language": "java", "layout": "heap", "collector": "g1", "runtime": 25, "strategy": "pool", "case": "B"}
+    ordinary = {"trial_id": "a", "configuration": "heap / G1 / 25", "disturbance": None, "seconds": 1.0, **facts}
+    losses = pd.DataFrame([ordinary, ordinary | {"trial_id": "b"}, ordinary | {"trial_id": "c", "disturbance": "stop"}])
+    spent = {"application": 30, "source": 50, "gc": 10, "jit": 5, "other": 5}
+    cpu = pd.DataFrame([
+        {"trial_id": trial, "thread_group": group, "cpu_ns": ns * times}
+        for trial, times in (("a", 1), ("b", 7), ("c", 1000))
+        for group, ns in spent.items()
+    ])  # fmt: skip
+    (row,) = story.realtime_cpu(cpu, losses).to_dict("records")
+    assert row["n"] == 2, "what was stopped on purpose is left out"
+    assert {name: float(row[name]) for name in spent} == spent
+
+
+def test_what_was_done_on_purpose_is_set_beside_what_was_found() -> None:
+    losses = pd.DataFrame([
+        {"trial_id": "a", "configuration": "s", "disturbance": "stop", "disturbed_at_s": 1.0, "disturbed_ms": 100.0},
+        {"trial_id": "b", "configuration": "s", "disturbance": None, "disturbed_at_s": None, "disturbed_ms": None},
+    ])  # fmt: skip
+    bursts = pd.DataFrame({
+        "trial_id": ["a", "a", "b"], "burst": [0, 1, 0], "start_s": [0.2, 1.05, 1.05], "end_s": [0.3, 1.1, 1.1],
+    })  # fmt: skip
+    shares = pd.DataFrame({
+        "trial_id": ["a", "a", "a", "b"], "burst": [0, 1, 1, 0], "lost": [500.0, 90.0, 10.0, 70.0],
+        "cause": ["source slip", "stop on purpose", UNKNOWN, "other pause"],
+    })  # fmt: skip
+    (row,) = story.beside_disturbances(losses, bursts, shares).to_dict("records")
+    assert row["lost beside it"] == "100"
+    assert row["found"] == "stop on purpose 90%, nothing known 10%"
+
+
+def test_a_campaign_that_never_ran_is_undecided(data: Path) -> None:
+    assert story.take_home("smoke").startswith("**Undecided.**")
+
+
+@pytest.mark.parametrize(
+    ("alloc_ms", "pool_ms", "headline"),
+    [
+        (90.0, 10.0, "Pooling shortens the longest pause."),
+        (10.0, 90.0, "Pooling lengthens the longest pause."),
+        (50.0, 50.0, "Mostly no difference that matters in the longest pause."),
+    ],
+)
+def test_the_verdict_counts_what_is_shown(alloc_ms: float, pool_ms: float, headline: str) -> None:
+    trials, cpu = batch([
+        {"collector": collector, "strategy": strategy, "ns_per_packet": 50.0, "gc_pause_total_ms": 1.0, "block": block,
+         "live_objects": 1_000_000, "gc_cpu_ns": 1e6}
+        for collector in ("g1", "parallel") for strategy in ("alloc", "pool") for block in range(5)
+    ])  # fmt: skip
+    table = collections(trials)
+    longest = trials["strategy"].map({"alloc": alloc_ms, "pool": pool_ms})
+    table["pause_max_ms"] = longest * (1 + 0.01 * trials["block"])
+    overheads = overhead.lower_bound_overhead(trials, cpu)
+    assert story.verdict(trials, table, overheads).startswith(f"**{headline}** Of 2 configurations and cases")

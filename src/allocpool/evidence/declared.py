@@ -1,7 +1,7 @@
 """Claims as data: the ``claims.yaml`` of a study, put to a table of cells.
 
 A test says that every cell of ``larger`` costs more than ``factor`` times each cell of ``smaller`` that agrees with it
-in the columns ``same``. Published figures are cells like any others, each of one block.
+in all keys but those that ``smaller`` or ``differ`` names. Published figures are cells, too, each of one block.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class Test(_Model):
 
     larger: Selection
     smaller: Selection = Field(default={}, description="without any: the next smaller one by `rising`")
-    same: list[str] | None = Field(default=None, description="by default all keys but those that `smaller` names")
+    differ: list[str] = Field(default=[], description="keys that may differ besides those that `smaller` names")
     rising: str | None = None
+    value: float | None = Field(default=None, description="a published figure in place of a smaller cell")
     over: Selection | None = Field(default=None, description="each side over its own cell that differs in this")
     factor: float = Field(default=1.0, gt=0)
     measured: bool = Field(default=False, description="only cells that have a figure take part")
@@ -90,12 +91,16 @@ class ClaimsFile(_Model):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One thing that was measured: its columns, its name, its figures by block, and why it has none."""
+    """One thing that was measured: its columns, its name, its figures by block, and why it has none.
+
+    ``weak``: why it compares nothing beside another one that is so.
+    """
 
     facts: Mapping[str, Any]
     label: str
     values: pd.Series
     gap: str = NOT_PART.word
+    weak: str = ""
 
     def has(self, selection: Selection) -> bool:
         """Whether its columns have these values."""
@@ -179,6 +184,12 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
     known = [cell for cell in cells.cells if test.over is None or cells.other(cell, test.over)]
     known = [cell for cell in known if len(cell.values)] if test.measured else known
     larger = [cell for cell in known if cell.has({**usual, **test.larger})]
+    if test.value is not None:
+        for cell in larger:
+            compared = decisions.compare_with(cell.values, test.value, test.factor)
+            yield _Equal(cell.label, f"the published {test.value:g}", compared, gaps=_gaps(cell), cells=((cell,), ()),
+                         factor=test.factor)  # fmt: skip
+        return
     if test.rising:
         rest = [name for name in cells.keys if name != test.rising]
         by_size = sorted(larger, key=lambda cell: cell.facts[test.rising or ""])
@@ -186,7 +197,7 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
             for smaller, more in itertools.pairwise(sizes):
                 yield _ordering(test, cells, more, smaller)
         return
-    same = test.same if test.same is not None else [name for name in cells.keys if name not in test.smaller]
+    same = [name for name in cells.keys if name not in {*test.smaller, *test.differ}]
     smaller_of: dict[tuple[Any, ...], list[Cell]] = _grouped(
         [cell for cell in known if cell.has({**usual, **test.smaller})], same
     )
@@ -224,8 +235,10 @@ def _ordering(test: Test, cells: Cells, larger: Cell, smaller: Cell) -> CellOrde
         sides = [tuple(filter(None, (cell, cells.other(cell, test.over)))) for cell in (larger, smaller)]
     names = [" / ".join(cell.label for cell in side) for side in sides]
     kind, times = (_Equal, "") if test.compare == "equal" else (CellOrdering, _times(test.factor))
+    weak = larger.weak and smaller.weak
     return kind(
-        names[0], f"{times}{names[1]}", _comparison(test, *sides), "no block has a figure of both",
+        names[0], f"{times}{names[1]}", decisions.compare([], []) if weak else _comparison(test, *sides),
+        weak or "no block has a figure of both",
         gaps=_gaps(*sides[0], *sides[1]), cells=(sides[0], sides[1]), factor=test.factor,
     )  # fmt: skip
 
@@ -286,7 +299,7 @@ def sentence(evidence: Evidence) -> str:
     told = f"Of {stats.plural(len(evidence.rows), 'comparison')}: {', '.join(counts)}"
     if "ratio" in evidence.rows and evidence.rows["ratio"].notna().any():
         told += f"; {stats.ratios(evidence.measured['ratio'].dropna())}"
-        if len(against := evidence.against):
+        if len(against := evidence.against) and "larger" in against:
             worst = against.iloc[int(against["ratio"].astype(float).argmin())]
             told += f"; most against it: {worst['larger']} over {worst['smaller']}"
     return f"{told}."

@@ -134,7 +134,8 @@ def _obtained(made: pd.DataFrame, counted: bool) -> Iterator[Cell]:
     """What it costs to obtain a buffer and to free it."""
     for (technique, on), rows in _grouped(made, "technique", "served_by").items():
         name = _NAMES.get(technique, technique)
-        seen = _by_block(rows[rows["bytes"] == LARGE], "gc_pauses").mean() if counted else math.inf
+        on_heap = counted and technique == "byte_array"
+        seen = _by_block(rows[rows["bytes"] == LARGE], "gc_pauses").mean() if on_heap else math.inf
         for size in PUBLISHED_BYTES:
             here = rows[rows["bytes"] == size]
             costs = _by_block(here, "ns_per_alloc")
@@ -142,7 +143,7 @@ def _obtained(made: pd.DataFrame, counted: bool) -> Iterator[Cell]:
             if technique == "malloc":
                 yield _cell(technique, "free", on, size, f"free {on} {size}", _by_block(here, "ns_per_free"))
             gap = ""
-            if technique == "byte_array" and not seen >= LEAST_COLLECTIONS:
+            if not seen >= LEAST_COLLECTIONS:
                 costs = costs.iloc[:0]
                 gap = f"{seen:.1f} collections in a window, where {LEAST_COLLECTIONS} are asked for"
             yield _cell(technique, "collecting", on, size, f"{name} {on} {size}", costs, gap)

@@ -8,18 +8,8 @@ import pandas as pd
 
 from allocpool.decisions import compare
 from allocpool.evidence import claims
-from allocpool.evidence.claims import (
-    AS_PUBLISHED,
-    EQUIVALENT,
-    NOT_MEASURED,
-    OPEN,
-    OTHER_WAY,
-    Claim,
-    Evidence,
-    Ordering,
-    Verdict,
-    of_orderings,
-)
+from allocpool.evidence.claims import Claim, Evidence, Ordering, Verdict, of_orderings
+from allocpool.evidence.declared import sentence
 from allocpool.packets.cells import with_cost
 from allocpool.studies.batch.long_windows import in_whole_windows
 
@@ -91,14 +81,6 @@ def _plain_memory_is_cheaper(trials: pd.DataFrame) -> Evidence:
     return of_orderings(rows)
 
 
-def _sentence(evidence: Evidence) -> str:
-    if evidence.rows.empty:
-        return "Not measured."
-    parts = [f"{shown} in {count}" for shown in (AS_PUBLISHED, OTHER_WAY, EQUIVALENT, OPEN, NOT_MEASURED)
-             if (count := evidence.count(shown))]  # fmt: skip
-    return f"{'; '.join(parts)} of {len(evidence.rows)} comparisons."
-
-
 CLAIMS: Sequence[Claim[pd.DataFrame]] = (
     Claim(
         "alloc-cheaper-today",
@@ -106,14 +88,14 @@ CLAIMS: Sequence[Claim[pd.DataFrame]] = (
         f"from {_LATER} on.",
         SOURCE,
         _allocating_is_cheaper,
-        _sentence,
+        sentence,
     ),
     Claim(
         "jep-522-start",
         "A pool's first half minute under G1 is dearer over its steady state before JEP 522 (JDK 26) than from it on.",
         SOURCE,
         _the_start_was_dear,
-        _sentence,
+        sentence,
     ),
     Claim(
         "plain-memory-pool",
@@ -121,7 +103,7 @@ CLAIMS: Sequence[Claim[pd.DataFrame]] = (
         "allocating.",
         SOURCE,
         _plain_memory_is_cheaper,
-        _sentence,
+        sentence,
     ),
 )
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from allocpool import decisions, stats
+from allocpool import decisions
 from allocpool.evidence import claims
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
-    NOT_MEASURED,
-    OPEN,
     OTHER_WAY,
     Claim,
     Equality,
@@ -21,6 +19,7 @@ from allocpool.evidence.claims import (
     Ordering,
     Verdict,
 )
+from allocpool.evidence.declared import sentence
 from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART, counted
 from allocpool.packets.comparisons import IN_CPP
@@ -92,27 +91,13 @@ def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact_from: float | 
     return dict(claims.of_orderings([expected]).rows.iloc[0][_FIGURES])
 
 
-def _sentence(evidence: Evidence) -> str:
-    if evidence.rows.empty:
-        return "No events were counted in two cases of C++ without allocation."
-    work = evidence.rows[evidence.rows["event"].isin(_WORK)]["ratio"]
-    misses = evidence.rows[evidence.rows["event"].isin(_MISSES)]["ratio"]
-    told = [f"a packet of the fuller case takes {stats.span(work.round(3))} times the work"] if len(work) else []
-    told += [f"it misses the caches {stats.span(misses)} times as often"] if len(misses) else []
-    return (
-        f"By counted events, {' and '.join(told)}: as published in {evidence.count(AS_PUBLISHED)} of "
-        f"{len(evidence.rows)} comparisons, the other way round in {evidence.count(OTHER_WAY)}, open in "
-        f"{evidence.count(OPEN)}, not measured in {evidence.count(NOT_MEASURED)}."
-    )
-
-
 NATIVE_CLAIMS: tuple[Claim[pd.DataFrame], ...] = (
     Claim(
         "cache-only",
         "Without any allocation, the cases differ only by the memory that is touched.",
         ARTICLE,
         _only_memory_differs,
-        _sentence,
+        sentence,
         needs_all=True,
         published=no_figures,
         set_ups=(IN_CPP,),

@@ -1,38 +1,25 @@
-"""What the article says of pauses and live objects, each as a test that fresh data can fail; judged on the collectors
-that it ran and, apart from them, on today's."""
+"""What the article's claims on pauses and live objects (``claims.yaml``) are put to, and the two that speak of fits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from allocpool import decisions, stats
+from allocpool import stats
 from allocpool.decisions import FEWEST, effect_that_matters
-from allocpool.evidence import claims, reference
-from allocpool.evidence.claims import (
-    AS_PUBLISHED,
-    EQUIVALENT,
-    NOT_MEASURED,
-    OPEN,
-    OTHER_WAY,
-    Claim,
-    Equality,
-    Evidence,
-    Missing,
-    Ordering,
-    Verdict,
-    of_orderings,
-    shown_by,
-)
-from allocpool.evidence.figures import as_figures, no_figures
+from allocpool.evidence import claims, declared, reference
+from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Evidence, Missing, Verdict, shown_by
+from allocpool.evidence.declared import Cells, claims_of
+from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART, records
 from allocpool.packets.cells import CONFIGURATION, CONTROLS
-from allocpool.packets.comparisons import ON_CMS, SET_UPS, THEN_AND_NOW, Cell, with_families
-from allocpool.packets.published import ARTICLE
+from allocpool.packets.comparisons import POOLING_STRATEGIES, SET_UPS, Cell, with_families
 from allocpool.packets.specs import PUBLISHED_CASES
 from allocpool.runtimes.collectors import collector_named, collectors_that
 from allocpool.studies.pauses import scaling
@@ -51,22 +38,16 @@ ARTICLES_POOL = 3e6
 _NEARLY = 0.9
 """The live set that stands for ten million has at least this share of them."""
 _TEN_MILLION_OBJECTS = "ten million live objects"
-OVERLOAD_PERCENT = {"CMS": 89.0, "G1": 28.0}
-RARE_AND_LONG = {
-    "gc_per_second": ("collections per second", "alloc", "pool"),
-    "mean_pause_ms": ("mean pause", "pool", "alloc"),
-    "max_pause_ms": ("longest pause", "pool", "alloc"),
-}
-"""By measure of `gc_table`: what it is called, and the strategies of which the first is to have more."""
-WORST_IN_A = {
-    "mean_pause_ms": "mean pause", "max_pause_ms": "longest pause", "gc_fraction_percent": "share of time in pauses",
+METRICS = {
+    "gc_per_second": "collections per second", "mean_pause_ms": "mean pause", "max_pause_ms": "longest pause",
+    "gc_fraction_percent": "share of time in pauses, %",
 }  # fmt: skip
-LEFT_MB = 20.0
-"""What a young collection leaves more on the heap at scale 1, as published; the heap shrinks with the scale."""
+"""Measures of `gc_table`."""
 _LEAST_LEFT_MB = 0.01
 _LEAST_PERCENT = 0.01
 """A smaller share of time, or none, counts as this one: its logarithm is taken."""
 _NO_COLLECTION = "no collection in the measured window: longer trials are needed"
+_FEW_YOUNG = "fewer than two young collections in the measured window: longer trials are needed"
 
 
 @dataclass(frozen=True)
@@ -92,10 +73,10 @@ class Pauses:
         """The collectors of the set-up that stop the world."""
         return tuple(name for name in SET_UPS[self.set_up].families if name in STOP_THE_WORLD)
 
-    @property
-    def heap(self) -> pd.DataFrame:
-        """The published measures of its finished trials with heap buffers in the published cases."""
-        return heap_of(self.trials, self.collections)
+    @cached_property
+    def cells(self) -> Cells:
+        """Its finished trials by configuration and measure."""
+        return cells_of(per_trial(self.trials, self.collections))
 
 
 def collected(trials: pd.DataFrame, set_up: str) -> pd.DataFrame:
@@ -103,10 +84,68 @@ def collected(trials: pd.DataFrame, set_up: str) -> pd.DataFrame:
     return with_families(trials[~trials["collector"].isin(CONTROLS)], set_up)
 
 
-def heap_of(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `per_trial` with heap buffers in the published cases."""
-    measured = per_trial(trials, collections)
-    return measured[(measured["layout"] == "heap") & measured["case"].isin(PUBLISHED_CASES)]
+def cells_of(measured: pd.DataFrame) -> Cells:
+    """Return rows of `per_trial` by configuration and measure: those of `METRICS`, and ``left_mb``, what each young
+    collection leaves more on the heap, at scale 1."""
+    groups: dict[Any, pd.DataFrame] = dict(iter(measured.groupby(list(CONFIGURATION), observed=True)))
+    configurations = measured.drop_duplicates("configuration").set_index("configuration")
+    cells = []
+    for configuration, strategy, case in _every(groups):
+        first = configurations.loc[configuration]
+        rows = groups.get((configuration, strategy, case), measured.iloc[:0])
+        facts = {"layout": first["layout"], "family": first.get("family")}
+        facts |= Cell(configuration, strategy, case)._asdict()
+        cells += [_cell(facts, metric, rows) for metric in (*METRICS, "left_mb")]
+    return Cells(cells, (*CONFIGURATION, "metric"))
+
+
+def _every(groups: Mapping[Any, pd.DataFrame]) -> list[Any]:
+    """The configurations that there are, and those that one is compared with."""
+    beside = {
+        (configuration, *pair)
+        for configuration, strategy, case in groups
+        for pair in (*product(("alloc", "pool"), (case,)), *product((strategy,), PUBLISHED_CASES))
+        if strategy in POOLING_STRATEGIES and case in PUBLISHED_CASES
+    }
+    return [*groups, *sorted(beside - set(groups))]
+
+
+def _cell(facts: Mapping[str, Any], metric: str, rows: pd.DataFrame) -> declared.Cell:
+    """A measure by block, positive. Collections per second are those of half a collection more, so that a trial without
+    any counts (Haldane, "The estimation and significance of the logarithm of a ratio of frequencies", Annals of Human
+    Genetics 20, 1956); a trial without a pause has no length of one. Two cells that do not always collect compare
+    nothing."""
+    by_block = rows.set_index("block")
+    gap, weak = NOT_PART.word, "" if len(rows) and (rows["collections"] > 0).all() else _NO_COLLECTION
+    if len(rows):
+        gap = _FEW_YOUNG if metric == "left_mb" else _NO_COLLECTION
+    if metric == "gc_per_second":
+        values = (by_block["collections"] + 0.5) / by_block["window_s"]
+    elif metric == "left_mb":
+        left = by_block["left_mb"].astype(float) / by_block["scale"].astype(float)
+        values = left.dropna().clip(lower=_LEAST_LEFT_MB)
+    else:
+        values = by_block[metric].astype(float)
+        values = values.clip(lower=_LEAST_PERCENT) if metric == "gc_fraction_percent" else values[values > 0]
+    label = f"{Cell(*(facts[name] for name in CONFIGURATION))}, {METRICS.get(metric, 'MB')}"
+    return declared.Cell({**facts, "metric": metric}, label, values, gap, weak)
+
+
+@cache
+def published_cells() -> Cells:
+    """Return the article's table of collections, as one block."""
+    return Cells(
+        [
+            declared.Cell(
+                {"layout": "heap", "family": row["collector"], "configuration": row["collector"], "metric": metric,
+                 "strategy": row["strategy"], "case": row["case"]},
+                f"{row['collector']} {row['strategy']} {row['case']}, {words}", pd.Series([float(row[metric])]),
+            )
+            for row in reference.load("allocate_or_pool_gc").to_dict("records")
+            for metric, words in METRICS.items()
+        ],
+        (*CONFIGURATION, "metric"),
+    )  # fmt: skip
 
 
 def _about_100_ns(data: Pauses) -> Evidence:
@@ -147,17 +186,6 @@ def _published_ns_per_object() -> Evidence:
     return Evidence(rows.assign(shown=_about(rows["gc_ns_per_object"].astype(float), ABOUT_NS)))
 
 
-def _about_sentence(evidence: Evidence) -> str:
-    total = len(evidence.rows)
-    if not total:
-        return f"No collector that stops the world was measured at {FEWEST} live sets or more."
-    return (
-        f"A forced full collection costs {stats.span(ABOUT_NS * evidence.rows['ratio'])} ns per live object by fit; "
-        f"shown to lie within a factor of {ABOUT_FACTOR:g} of {ABOUT_NS:g} ns in {evidence.count(AS_PUBLISHED)} of "
-        f"{total} fits, outside in {evidence.count(OTHER_WAY)}, open in {evidence.count(OPEN)}."
-    )
-
-
 def _worse_with_ten_million(data: Pauses) -> Evidence:
     """The fitted stop of ten million objects over that of the article's pool, of three million; both lie within the
     live sets that were measured.
@@ -189,301 +217,11 @@ def _worse_with_ten_million(data: Pauses) -> Evidence:
     return Evidence(_with_chances(rows, judged), tuple(missing))
 
 
-def _worse_sentence(evidence: Evidence) -> str:
-    if evidence.rows.empty:
-        reasons = {item.what: item.why for item in evidence.missing}
-        why = reasons.get(_TEN_MILLION_OBJECTS, "not measured together with fewer")
-        return f"Ten million objects: {why}."
-    return (
-        f"A full pause with ten million objects is {stats.span(evidence.rows['ratio'])} times that with "
-        f"{stats.significant(ARTICLES_POOL / 1e6, 2)} million, by fit; shown to be at least {A_MULTIPLE:g} times in "
-        f"{evidence.count(AS_PUBLISHED)} of {len(evidence.rows)} configurations, not to be longer in "
-        f"{evidence.count(OTHER_WAY)}."
-    )
-
-
-def _by_block(rows: pd.DataFrame, measure: str) -> pd.Series:
-    """A measure by block, positive. Collections per second are those of half a collection more, so that a trial without
-    any counts (Haldane, "The estimation and significance of the logarithm of a ratio of frequencies", Annals of Human
-    Genetics 20, 1956); a trial without a pause has no length of one."""
-    by_block = rows.set_index("block")
-    if measure == "gc_per_second":
-        return (by_block["collections"] + 0.5) / by_block["window_s"]
-    values = by_block[measure].astype(float)
-    return values.clip(lower=_LEAST_PERCENT) if measure == "gc_fraction_percent" else values[values > 0]
-
-
-class Expected(NamedTuple):
-    """That the first of two cells has more of a measure of `gc_table` than the second; ``names`` tell the two."""
-
-    measure: str
-    cells: tuple[Cell, Cell]
-    names: tuple[str, str]
-
-
-def by_cell(measured: pd.DataFrame) -> dict[Cell, pd.DataFrame]:
-    """Rows of `per_trial` by configuration."""
-    groups = measured.groupby(list(CONFIGURATION), observed=True)
-    return {Cell(str(a), str(b), str(c)): group for (a, b, c), group in groups}
-
-
-def sides_of(measure: str, top: pd.DataFrame, bottom: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """A measure of two cells by block; nothing of the first where neither always collects: that compares nothing."""
-    if not any((rows["collections"] > 0).all() for rows in (top, bottom)):
-        top = top.iloc[:0]
-    return _by_block(top, measure), _by_block(bottom, measure)
-
-
-def _ordered(expected: Expected, heap: pd.DataFrame, cells: Mapping[Cell, pd.DataFrame]) -> Ordering:
-    """The expected ordering of two cells' trials, ``cells`` being those of ``heap``."""
-    top, bottom = (cells.get(cell, heap.iloc[:0]) for cell in expected.cells)
-    why = _NO_COLLECTION if len(top) and len(bottom) else NOT_PART.word
-    return Ordering(*expected.names, decisions.compare(*sides_of(expected.measure, top, bottom)), why)
-
-
-def rare_and_long(heap: pd.DataFrame) -> list[Expected]:
-    """Collections per second, and mean and longest pause, allocating beside the full pool."""
-    either = heap[heap["strategy"].isin(["alloc", "pool"])]
-    pairs = [
-        (str(configuration), str(case))
-        for (configuration, case), _ in either.groupby(["configuration", "case"], observed=True)
-    ]
-    return [
-        Expected(
-            measure,
-            (Cell(configuration, more, case), Cell(configuration, less, case)),
-            (f"{configuration} {more} {case}, {words}", less),
-        )
-        for measure, (words, more, less) in RARE_AND_LONG.items()
-        for configuration, case in pairs
-    ]
-
-
-def _rare_and_long(data: Pauses) -> Evidence:
-    heap = data.heap
-    cells, there = by_cell(heap), set(heap["family"])
-    return of_orderings(
-        [_ordered(expected, heap, cells) for expected in rare_and_long(heap)],
-        [Missing(name, NOT_PART.word) for name in ("CMS", "G1") if name not in there],
-    )
-
-
-def _published_pairs() -> Iterator[tuple[str, pd.DataFrame]]:
-    """The published table by collector and case, by strategy."""
-    table = reference.load("allocate_or_pool_gc")
-    for (collector, case), group in table.groupby(["collector", "case"]):
-        yield f"{collector} {case}", group.set_index("strategy")
-
-
-def _ratio(figures: pd.Series, top: str, bottom: str) -> float:
-    values = figures.astype(float).to_dict()
-    return float(values[top] / values[bottom])
-
-
-def _as_ratios(rows: list[tuple[str, str, float]]) -> Evidence:
-    """Single published figures: the larger one is larger."""
-    return as_figures(Evidence(pd.DataFrame(rows, columns=["configuration", "comparison", "ratio"])))
-
-
-def _published_rare_and_long() -> Evidence:
-    return _as_ratios([
-        (name, words, _ratio(figures[measure], more, less))
-        for name, figures in _published_pairs()
-        for measure, (words, more, less) in RARE_AND_LONG.items()
-    ])  # fmt: skip
-
-
-def overloaded(heap: pd.DataFrame) -> list[tuple[Cell, float]]:
-    """The cells that allocate in case C, with the published share of time in pauses, percent."""
-    measured = heap[(heap["strategy"] == "alloc") & (heap["case"] == "C") & heap["family"].isin(OVERLOAD_PERCENT)]
-    return [
-        (Cell(str(configuration), "alloc", "C"), OVERLOAD_PERCENT[str(family)])
-        for (configuration, family), _ in measured.groupby(["configuration", "family"], observed=True)
-    ]
-
-
-def share_of_time(rows: pd.DataFrame) -> pd.Series:
-    """The share of time in pauses by block, percent, positive."""
-    return _by_block(rows, "gc_fraction_percent")
-
-
-def told_percent(published: float) -> str:
-    """How a claim names a published share of time."""
-    return f"the published {published:g}%"
-
-
-def _overloads(data: Pauses) -> Evidence:
-    """The share of time in pauses, allocating in case C: about as published."""
-    heap = data.heap
-    cells, there = by_cell(heap), set(heap["family"])
-    expected, percent = [], []
-    for cell, published in overloaded(heap):
-        share = share_of_time(cells[cell])
-        compared = decisions.compare_with(share, published, ABOUT_FACTOR)
-        expected.append(Equality(cell.configuration, told_percent(published), compared))
-        percent.append(stats.geometric_mean(share))
-    found = of_orderings(expected, [Missing(name, NOT_PART.word) for name in OVERLOAD_PERCENT if name not in there])
-    return Evidence(found.rows.assign(percent_of_time=pd.Series(percent, dtype=float)), found.missing)
-
-
-def _published_overload() -> Evidence:
-    table = reference.load("allocate_or_pool_gc")
-    share = table[(table["case"] == "C") & (table["strategy"] == "alloc")].set_index("collector")["gc_fraction_percent"]
-    shown = [_about(share[[name]], said)[0] for name, said in OVERLOAD_PERCENT.items()]
-    return Evidence(pd.DataFrame({"collector": list(OVERLOAD_PERCENT), "percent": share[list(OVERLOAD_PERCENT)].values,
-                                  "shown": shown}))  # fmt: skip
-
-
-def _overload_sentence(evidence: Evidence) -> str:
-    if evidence.rows.empty:
-        return "Allocating in case C was not measured on these collectors."
-    told = [
-        f"{stats.significant(row.percent_of_time, 2)}% on {row.larger} ({row.smaller})"
-        for row in records(evidence.rows)
-    ]
-    return (
-        f"Allocating in case C, collections take {', '.join(told)} of the time; shown to be within a factor of "
-        f"{ABOUT_FACTOR:g} in {evidence.count(AS_PUBLISHED)} of {len(evidence.rows)}, outside in "
-        f"{evidence.count(OTHER_WAY)}, open in {evidence.count(OPEN)}."
-    )
-
-
-def _leaves_more(data: Pauses) -> Evidence:
-    """What each young collection leaves with a native pool, told at scale 1."""
-    measured = per_trial(data.trials, data.collections)
-    measured = measured[(measured["layout"] == "native") & (measured["strategy"] == "pool")]
-    measured = measured[(measured["family"] == "CMS") & measured["case"].isin(["B", "C"])]
-    expected = []
-    for (configuration, case), group in measured.groupby(["configuration", "case"], observed=True):
-        left = group.set_index("block")["left_mb"].astype(float) / group.set_index("block")["scale"].astype(float)
-        compared = decisions.compare_with(left.clip(lower=_LEAST_LEFT_MB), LEFT_MB, ABOUT_FACTOR)
-        why = "fewer than two young collections in the measured window: longer trials are needed"
-        expected.append(Equality(f"{configuration} pool {case}, MB", f"the published {LEFT_MB:g}", compared, why))
-    return of_orderings(expected, [Missing("CMS", NOT_PART.word)] if measured.empty else [])
-
-
-def _leaves_sentence(evidence: Evidence) -> str:
-    measured = evidence.measured
-    if measured.empty:
-        return "No native pool on it was measured over two young collections."
-    return (
-        f"At scale 1 a young collection would leave {stats.span(LEFT_MB * measured['ratio'])} MB more; shown to be "
-        f"within a factor of {ABOUT_FACTOR:g} of {LEFT_MB:g} MB in {evidence.count(AS_PUBLISHED)} of "
-        f"{len(evidence.rows)} comparisons, outside in {evidence.count(OTHER_WAY)}, open in {evidence.count(OPEN)}."
-    )
-
-
-def case_a_is_worst(heap: pd.DataFrame) -> list[Expected]:
-    """The anomaly: under pooling, the least loaded case is the worst."""
-    pooled = heap[(heap["strategy"] == "pool") & (heap["family"] == "CMS")]
-    return [
-        Expected(
-            measure,
-            (Cell(str(configuration), "pool", "A"), Cell(str(configuration), "pool", other)),
-            (f"{configuration} pool A, {words}", other),
-        )
-        for measure, words in WORST_IN_A.items()
-        for configuration, _ in pooled.groupby("configuration", observed=True)
-        for other in ("B", "C")
-    ]
-
-
-def _case_a_is_worst(data: Pauses) -> Evidence:
-    heap = data.heap
-    cells, expected = by_cell(heap), case_a_is_worst(heap)
-    orderings = [_ordered(each, heap, cells) for each in expected]
-    return of_orderings(orderings, [] if expected else [Missing("CMS", NOT_PART.word)])
-
-
-def _published_worst_in_a() -> Evidence:
-    table = reference.load("allocate_or_pool_gc")
-    pooled = table[(table["collector"] == "CMS") & (table["strategy"] == "pool")].set_index("case")
-    return _as_ratios([
-        ("CMS", f"{words}, A over {other}", _ratio(pooled[measure], "A", other))
-        for measure, words in WORST_IN_A.items()
-        for other in ("B", "C")
-    ])  # fmt: skip
-
-
-def _ratios_sentence(what: str) -> Callable[[Evidence], str]:
-    def sentence(evidence: Evidence) -> str:
-        measured = evidence.measured
-        if measured.empty:
-            return "Nothing to compare: no trials of both sides have collections."
-        counts = [
-            f"{words} in {count}"
-            for words in (OTHER_WAY, EQUIVALENT, OPEN, NOT_MEASURED)
-            if (count := evidence.count(words))
-        ]
-        return (
-            f"{what} {stats.span(measured['ratio'])}: shown {AS_PUBLISHED} in {evidence.count(AS_PUBLISHED)} of "
-            f"{len(evidence.rows)} comparisons{''.join(f', {one}' for one in counts)}."
-        )
-
-    return sentence
-
-
-PAUSES_CLAIMS: tuple[Claim[Pauses], ...] = (
-    Claim(
-        "pool-rare-long",
-        "Pooling makes collections rarer and longer (heap buffers).",
-        ARTICLE,
-        _rare_and_long,
-        _ratios_sentence("Ratios are"),
-        needs_all=True,
-        published=_published_rare_and_long,
-        set_ups=THEN_AND_NOW,
-    ),
-    Claim(
-        "alloc-overload",
-        'Allocating overloads the collector: in case C it spends 89% of the time collecting on "CMS", 28% on G1.',
-        ARTICLE,
-        _overloads,
-        _overload_sentence,
-        needs_all=True,
-        published=_published_overload,
-        set_ups=ON_CMS,
-    ),
-    Claim(
-        "pool-a-worst-pauses",
-        'With the full pool on "CMS", case A, the lightest, has the longest pauses and the largest share of time.',
-        ARTICLE,
-        _case_a_is_worst,
-        _ratios_sentence("Case A over the others is"),
-        needs_all=True,
-        published=_published_worst_in_a,
-        set_ups=ON_CMS,
-    ),
-    Claim(
-        "native-cms-leaves",
-        'With native buffers and the full pool on "CMS", each young collection leaves 20 MB more on the heap.',
-        ARTICLE,
-        _leaves_more,
-        _leaves_sentence,
-        needs_all=True,
-        published=no_figures,
-        set_ups=ON_CMS,
-    ),
-    Claim(
-        "cost-per-object",
-        "A collection costs about 100 ns per live object: a million of them 100 ms.",
-        ARTICLE,
-        _about_100_ns,
-        _about_sentence,
-        published=_published_ns_per_object,
-        set_ups=THEN_AND_NOW,
-    ),
-    Claim(
-        "ten-million",
-        "With ten million buffers, or as much other data, everything would be much worse; off the heap it would not.",
-        ARTICLE,
-        _worse_with_ten_million,
-        _worse_sentence,
-        needs_all=True,
-        refuted_by="all",
-        published=no_figures,
-        set_ups=THEN_AND_NOW,
-    ),
+PAUSES_CLAIMS = claims_of(
+    "pauses",
+    lambda data: data.cells,
+    published_cells,
+    {"about_100_ns": (_about_100_ns, _published_ns_per_object), "ten_million": (_worse_with_ten_million, no_figures)},
 )
 
 

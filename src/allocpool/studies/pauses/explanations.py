@@ -3,7 +3,7 @@ round, or about which of their pauses count. All cells are those of the campaign
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -11,54 +11,36 @@ import pandas as pd
 
 from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablations, failed
 from allocpool.evidence.claims import OTHER_WAY, Verdict
+from allocpool.evidence.declared import CellOrdering, Cells
+from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.changes import Change, facts_of, on_both
 from allocpool.packets.comparisons import Cell
-from allocpool.studies.pauses.claims import (
-    ABOUT_FACTOR,
-    Expected,
-    by_cell,
-    case_a_is_worst,
-    collected,
-    heap_of,
-    overloaded,
-    rare_and_long,
-    share_of_time,
-    sides_of,
-    told_percent,
-)
+from allocpool.studies.pauses.claims import ABOUT_FACTOR, PAUSES_CLAIMS, cells_of, collected
 from allocpool.studies.pauses.gc_table import per_trial
 
 YOUNG = "only young collections count"
 """Full ones, and the pauses of a concurrent marking, are of another length; so a mean hangs on how many there were."""
-_LENGTHS = ("mean_pause_ms", "max_pause_ms")
+_OF_YOUNG = ("mean_pause_ms", "max_pause_ms")
 
-EXPLANATIONS: Mapping[str, tuple[Callable[[pd.DataFrame], list[Expected]], tuple[Change, ...]]] = MappingProxyType(
+OVERLOAD = "alloc-overload"
+"""The claim that compares shares of time with published ones."""
+EXPLANATIONS: Mapping[str, tuple[Change, ...]] = MappingProxyType(
     {
         "pool-rare-long": (
-            rare_and_long,
-            (
-                on_both("as few packets are alive as in case A", case="A"),
-                on_both("the collector is Parallel", collector="parallel"),
-            ),
+            on_both("as few packets are alive as in case A", case="A"),
+            on_both("the collector is Parallel", collector="parallel"),
         ),
         "pool-a-worst-pauses": (
-            case_a_is_worst,
-            (
-                on_both("the collector is Serial", collector="serial"),
-                on_both("the pool is small", strategy="mix"),
-            ),
+            on_both("the collector is Serial", collector="serial"),
+            on_both("the pool is small", strategy="mix"),
+        ),
+        OVERLOAD: (
+            on_both("as few packets are alive as in case B", case="B"),
+            on_both("the buffers are off the heap", layout="native"),
         ),
     }
 )
-"""By claim: the rule that makes its comparisons, and what is changed about those that are the other way round."""
-OVERLOAD = "alloc-overload"
-OVERLOAD_CHANGES = (
-    on_both("as few packets are alive as in case B", case="B"),
-    on_both("the buffers are off the heap", layout="native"),
-)
-"""The claim that compares shares of time with published ones, and what is changed about their cells."""
-
-_Cells = Mapping[Cell, pd.DataFrame]
+"""By claim: what is changed about its comparisons that are the other way round."""
 _NONE = pd.Series(dtype=float)
 
 
@@ -66,60 +48,56 @@ def of_claims(
     trials: pd.DataFrame, collections: pd.DataFrame, pauses: pd.DataFrame, verdicts: Sequence[Verdict]
 ) -> list[Ablation]:
     """Every change of every comparison that is the other way round, of the claims that these verdicts refute."""
-    facts, cells = facts_of(trials), by_cell(per_trial(trials, collections))
-    young = by_cell(per_trial(trials, only_young(collections, pauses)))
+    facts, every = facts_of(trials), cells_of(per_trial(trials, collections))
+    young = cells_of(per_trial(trials, only_young(collections, pauses)))
     asked: list[Asked] = []
     for verdict in failed(verdicts):
-        if verdict.claim.id not in (OVERLOAD, *EXPLANATIONS):
+        if verdict.claim.id not in EXPLANATIONS:
             continue
-        heap = heap_of(collected(trials, verdict.set_up), collections)
-        if verdict.claim.id == OVERLOAD:
-            asked += _of_overload(verdict, overloaded(heap), facts, cells, young)
-        else:
-            rule, changes = EXPLANATIONS[verdict.claim.id]
-            asked += _of_orderings(verdict, rule(heap), changes, facts, cells, young)
+        cells = cells_of(per_trial(collected(trials, verdict.set_up), collections))
+        expected = PAUSES_CLAIMS.orderings(verdict.claim.id, cells)
+        for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
+            if shown == OTHER_WAY:
+                asked += _of_ordering(verdict, item, facts, every, young)
     return ablations(asked)
 
 
-def _of_orderings(
-    verdict: Verdict, expected: Sequence[Expected], changes: Sequence[Change], facts: Mapping[str, Any],
-    cells: _Cells, young: _Cells,
-) -> Iterator[Asked]:  # fmt: skip
-    for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
-        if shown != OTHER_WAY:
-            continue
-        words = (verdict.claim.text, verdict.set_up, " over ".join(item.names))
-        before = Sides(*_sides(item.measure, item.cells, cells))
-        if item.measure in _LENGTHS:
-            yield Asked(*words, YOUNG, before, Changed(*_sides(item.measure, item.cells, young)))
-        for change in changes:
-            if (to := change.cells(item.cells, facts)) is None:
-                continue
-            larger, smaller = _sides(item.measure, to, cells)
-            after = Changed(*(None if to[at] == item.cells[at] else side for at, side in enumerate((larger, smaller))))
-            yield Asked(*words, change.words, before, after)
-
-
-def _sides(measure: str, pair: tuple[Cell, Cell], cells: _Cells) -> tuple[pd.Series, pd.Series]:
-    if any(cell not in cells for cell in pair):
-        return _NONE, _NONE
-    return sides_of(measure, *(cells[cell] for cell in pair))
-
-
-def _of_overload(
-    verdict: Verdict, expected: Sequence[tuple[Cell, float]], facts: Mapping[str, Any], cells: _Cells, young: _Cells
+def _of_ordering(
+    verdict: Verdict, item: CellOrdering, facts: Mapping[str, Any], every: Cells, young: Cells
 ) -> Iterator[Asked]:
-    for (cell, published), shown in zip(expected, verdict.evidence["shown"], strict=True):
-        if shown != OTHER_WAY:
+    words = (verdict.claim.text, verdict.set_up, f"{item.larger} over {item.smaller}")
+    cells = [Cell(*cell.at(CONFIGURATION)) for side in item.cells for cell in side]
+    pair, metric = (cells[0], cells[-1]), str(item.cells[0][0].facts["metric"])
+    if alone := verdict.claim.id == OVERLOAD:
+        published = float(item.smaller.rpartition(" ")[2])
+        before, within = Sides(_values(metric, pair[0], every), published), ABOUT_FACTOR
+    else:
+        before, within = Sides(*_sides(metric, pair, every)), None
+    if alone or metric in _OF_YOUNG:
+        after = Changed(_values(metric, pair[0], young), None) if alone else Changed(*_sides(metric, pair, young))
+        yield Asked(*words, YOUNG, before, after, within=within)
+    for change in EXPLANATIONS[verdict.claim.id]:
+        if (to := change.cells(pair, facts)) is None:
             continue
-        words = (verdict.claim.text, verdict.set_up, f"{cell} over {told_percent(published)}")
-        before = Sides(share_of_time(cells[cell]), published)
-        changed = [(YOUNG, share_of_time(young[cell]))]
-        for change in OVERLOAD_CHANGES:
-            if (to := change.cells((cell, cell), facts)) is not None:
-                changed.append((change.words, share_of_time(cells[to[0]]) if to[0] in cells else _NONE))
-        for what, share in changed:
-            yield Asked(*words, what, before, Changed(share, None), within=ABOUT_FACTOR)
+        if alone:
+            after = Changed(_values(metric, to[0], every), None)
+        else:
+            sides = zip(to, pair, _sides(metric, to, every), strict=True)
+            after = Changed(*(None if new == old else side for new, old, side in sides))
+        yield Asked(*words, change.words, before, after, within=within)
+
+
+def _values(metric: str, cell: Cell, cells: Cells) -> pd.Series:
+    found = cells.by_key.get((*cell, metric))
+    return _NONE if found is None else found.values
+
+
+def _sides(metric: str, pair: tuple[Cell, Cell], cells: Cells) -> tuple[pd.Series, pd.Series]:
+    """A measure of two cells by block; nothing of the first where neither always collects: that compares nothing."""
+    top, bottom = (cells.by_key.get((*cell, metric)) for cell in pair)
+    if top is None or bottom is None:
+        return _NONE, _NONE
+    return (top.values.iloc[:0] if top.weak and bottom.weak else top.values), bottom.values
 
 
 def only_young(collections: pd.DataFrame, pauses: pd.DataFrame) -> pd.DataFrame:

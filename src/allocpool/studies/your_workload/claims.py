@@ -9,9 +9,9 @@ import pandas as pd
 
 from allocpool.decisions import compare, compare_products
 from allocpool.evidence import claims
-from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Ordering, Verdict, of_orderings
+from allocpool.evidence.claims import Claim, Evidence, Ordering, Verdict, of_orderings
+from allocpool.evidence.declared import sentence
 from allocpool.runtimes import collector_named
-from allocpool.stats import plural
 from allocpool.studies.your_workload.cells import Campaign, SetUp
 from allocpool.studies.your_workload.workload import ALLOC, POOL, REUSE
 
@@ -53,48 +53,41 @@ def _collects(facts: dict[str, Any]) -> bool:
     return _is_java(facts) and not collector_named(str(facts["collector"])).never_frees
 
 
-def _sentence(evidence: Evidence) -> str:
-    if evidence.rows.empty:
-        return "The campaign has no such comparison."
-    shown, total, against = evidence.count(AS_PUBLISHED), len(evidence.rows), len(evidence.against)
-    return f"Shown in {shown} of {plural(total, 'comparison')}, the other way round in {against}."
-
-
 CLAIMS: tuple[Claim[Campaign], ...] = (
     Claim(
         "nothing_in_flight",
         "Where nothing is in flight or kept, one buffer per thread that is used again costs less than allocation.",
         OURS,
         _where(ALLOC, REUSE, lambda facts: not facts["messages_in_flight"] and not facts["kept_count"]),
-        _sentence,
+        sentence,
     ),
     Claim(
         "pool_in_flight",
         "Where messages are in flight, a pool costs less than allocation.",
         OURS,
         _where(ALLOC, POOL, lambda facts: _collects(facts) and bool(facts["messages_in_flight"])),
-        _sentence,
+        sentence,
     ),
     Claim(
         "live_besides",
         "Live data besides make allocation dearer against a pool than it is without them.",
         OURS,
         _live,
-        _sentence,
+        sentence,
     ),
     Claim(
         "large_messages",
         "Messages that are large cost less from a pool.",
         OURS,
         _where(ALLOC, POOL, lambda facts: _collects(facts) and facts["mean_bytes"] >= _LARGE_BYTES),
-        _sentence,
+        sentence,
     ),
     Claim(
         "no_collector",
         "Where nothing is ever collected, allocation still costs more than a pool.",
         OURS,
         _where(ALLOC, POOL, lambda facts: _is_java(facts) and not _collects(facts)),
-        _sentence,
+        sentence,
     ),
 )
 
