@@ -33,6 +33,7 @@ from allocpool.evidence.claims import (
     of_orderings,
     shown_by,
 )
+from allocpool.evidence.declared import sentence
 from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART, finished
 from allocpool.percentiles import TAILS, samples_needed
@@ -562,17 +563,7 @@ def _claim(
         return evidence(published_figures())
 
     says = published if source == SOURCE else None
-    return Claim(id, text, source, evidence, _sentence, needs_all=True, published=says)
-
-
-def _sentence(evidence: Evidence) -> str:
-    measured = evidence.measured
-    if measured.empty:
-        reasons = sorted({item.why for item in evidence.missing})
-        return f"Nothing to compare: {'; '.join(reasons)}." if reasons else "Nothing to compare."
-    counts = ", ".join(f"{shown} in {count}" for shown, count in measured["shown"].value_counts().items())
-    total = len(evidence.rows)
-    return f"Of {total} comparison{'' if total == 1 else 's'}: {counts}; {stats.ratios(measured['ratio'])}."
+    return Claim(id, text, source, evidence, sentence, needs_all=True, published=says)
 
 
 def _best(every: Sequence[Pair]) -> list[Pair]:
@@ -775,17 +766,6 @@ def _thread_switch(data: Stream) -> Evidence:
 _NO_SWITCH = Missing("switches", NOT_PART.word)
 
 
-def _thread_switch_sentence(evidence: Evidence) -> str:
-    if evidence.rows.empty:
-        return "No switches were timed."
-    told = "; ".join(
-        f"{row['what']} {stats.significant(float(row['ns']), 2)} ns ({stats.significant(float(row['low']), 2)} to "
-        f"{stats.significant(float(row['high']), 2)}, n = {row['trials']})"
-        for _, row in evidence.rows.iterrows()
-    )
-    return f"With nothing else to do: {told}."
-
-
 def millions(value: float) -> str:
     """Items in millions, for a reader."""
     return stats.significant(value / 1e6)
@@ -893,7 +873,7 @@ STREAM_CLAIMS: tuple[Claim[Stream], ...] = (
         "To go from thread to thread on one processor takes 2 to 10 microseconds.",
         SOURCE,
         _thread_switch,
-        _thread_switch_sentence,
+        sentence,
         published=no_figures,
     ),
 )
