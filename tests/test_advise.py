@@ -12,18 +12,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from allocpool.cli import main
-from allocpool.decisions import decide, judged_by
+from allocpool.decisions import LOOKS, decide, judged_by
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
 from allocpool.studies.your_workload import check, packets, saved, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
 from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, WORKLOADS, at_length, outcome_of
+from allocpool.studies.your_workload.course import blocks_to_decide, more_to_stand
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import Recording, read_recording
 from allocpool.studies.your_workload.reader import OWN, advice_for, workload_of
@@ -122,6 +124,43 @@ def test_neither_is_told_and_no_time_would_settle_it() -> None:
     told = ask(Laboratory(edge=loses_from(2e5, 2e5)), minutes=3.0)
     assert told.neither
     assert told.minutes_more is None
+
+
+def costs_of(ratio: float, noise: float, seed: int) -> tuple[list[float], list[float]]:
+    chance = np.random.default_rng(seed)
+    sides = [np.exp(chance.normal(math.log(each), noise, LOOKS[-1])).tolist() for each in (ratio, 1.0)]
+    return sides[0], sides[1]
+
+
+@pytest.mark.parametrize(("ratio", "noise"), [(1.0, 0.1), (1.1, 0.1), (1.3, 0.2), (1.05, 0.05)])
+def test_about_half_of_costs_are_decided_by_the_trials_that_were_estimated(ratio: float, noise: float) -> None:
+    settled = []
+    for seed in range(40):
+        a, b = costs_of(ratio, noise, seed)
+        if decide(a[:5], b[:5]).verdict != "open":
+            continue
+        more = blocks_to_decide(a[:5], b[:5])
+        assert more is not None
+        looks = [look for look in LOOKS if 5 < look <= 5 + more]
+        settled.append(any(decide(a[:look], b[:look]).verdict != "open" for look in looks))
+    assert len(settled) >= 20
+    assert 0.35 < sum(settled) / len(settled) < 0.9
+
+
+def test_trials_that_are_still_needed_grow_with_the_square_of_the_spread_and_are_not_made_up() -> None:
+    sides = [[0.9, 1.0, 1.1, 1.0, 1.0, 1.05, 0.95, 1.0], [1.0, 0.9, 1.1, 1.0, 1.05, 1.0, 1.0, 0.95]]
+    few, wide = (blocks_to_decide(*([cost**power for cost in side] for side in sides)) for power in (2, 4))
+    assert few is not None
+    assert wide is not None
+    assert 3 < (8 + wide) / (8 + few) < 5
+    assert blocks_to_decide([2.0, 2.01, 2.02], [1.0, 1.01, 1.02]) == 2, "the first look is at five"
+    assert blocks_to_decide([1.0], [1.0, 2.0]) is None, "of one trial no spread is known"
+
+
+def test_trials_at_the_readers_rate_are_taken_to_go_on_as_they_are() -> None:
+    assert standing([False] * more_to_stand([])) == HOLDS
+    assert more_to_stand([False, True, False]) > 50, "one in three shows neither for long"
+    assert 0 < more_to_stand([False] * 4) < more_to_stand([])
 
 
 def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
@@ -309,6 +348,20 @@ def test_collectors_are_compared_and_the_cheapest_is_advised() -> None:
     assert story.chosen(told) in story.report(told)
 
 
+def test_a_collector_that_is_not_shown_to_be_cheapest_is_told_so() -> None:
+    told = ask(Laboratory(noise=0.3), minutes=12.0, collector=CHOOSE)
+    assert ": open (" in story.chosen(told)
+    assert story.chosen(ask(Laboratory(), minutes=1.0)) == ""
+
+
+def test_what_would_settle_it_counts_every_collector() -> None:
+    assert ask(Laboratory(), minutes=0.2, collector=CHOOSE).minutes_more is None, "no spread is known yet"
+    told = ask(Laboratory(), minutes=2.0, collector=CHOOSE)
+    assert told.effect.n < 5
+    assert told.minutes_more
+    assert told.minutes + told.minutes_more > len(told.collectors) * 2 * (5 + 3) * 4.0 / 60
+
+
 def test_where_nothing_is_in_flight_one_buffer_stands_against_allocation() -> None:
     told = ask(Laboratory(lambda _: 1.5), minutes=2.0, in_flight="0")
     assert set(told.headroom) == {"alloc", "reuse"}
@@ -333,7 +386,7 @@ def test_ctrl_c_at_the_shell_leaves_json(monkeypatch: pytest.MonkeyPatch, stops_
     told = json.loads(done.stdout)
     assert set(told) >= KEYS
     assert (told["ended"], told["trials"], told["answer"]) == (INTERRUPTED, stops_after, "open")
-    assert told["minutes_more"] > 0
+    assert (told["minutes_more"] or 0) > 0 if stops_after else told["minutes_more"] is None
 
 
 PACKETS = {

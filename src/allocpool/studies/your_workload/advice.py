@@ -122,7 +122,7 @@ class Advice:
         turns: what would turn the answer, parameter by parameter.
         explored: the values that were tried for it, the reader's own among them.
         collectors: figures of each collector that was compared, by strategy.
-        minutes_more: what would settle it, 0 where it is settled, None where no time would.
+        minutes_more: estimate of what settles it, 0 where it is settled, None where no time would or it can't be told.
         minutes: what the trials took.
         trials, disturbed: so many, and so many of them during which the machine was disturbed.
         ended: why there were no more.

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
 
-from allocpool.decisions import FEWEST, LOOKS, OPEN
+import numpy as np
+
+from allocpool.decisions import ALPHA, FEWEST, LOOKS, OPEN, effect_that_matters, repeated_interval
 from allocpool.studies.your_workload import headroom, turns
 from allocpool.studies.your_workload.findings import LOSES, UNKNOWN, Findings, standing
 from allocpool.studies.your_workload.workload import Cell
@@ -22,6 +25,7 @@ _PACED_MOST = 16
 """Trials at the reader's rate after which it stays open whether a side keeps up."""
 _NEAR_BLOCKS = 7
 """A decision on cost that takes no more blocks comes before head-room."""
+_FORECASTS = 200
 
 
 def course(of: Findings) -> Iterator[Cell]:
@@ -102,26 +106,57 @@ def _edges(of: Findings, collector: str) -> Iterator[Cell]:
 
 
 def trials_lacking(of: Findings, collector: str) -> dict[Cell, int] | None:
-    """The trials that an open answer still takes, if they go on as they are; empty where it is not open, None where no
-    number would do."""
+    """Estimate the trials that an open answer still takes, those before them in the course included, if they go on as
+    they are; empty where it is not open, None where it can't be told or no number would do."""
     lacking = _lacking_of_rounds(of)
     standings = {side: of.standing(collector, side) for side in of.workload.sides}
     if of.neither(collector):
         return None
     for cell in _sides(of, collector, paced=True):
         if standings[cell.strategy] == UNKNOWN:
-            left = _PACED_MOST - of.n(cell)
-            if left <= 0:
+            more = more_to_stand(of.lost(cell))
+            if more > _PACED_MOST - of.n(cell):
                 return None
-            lacking[cell] = max(lacking.get(cell, 0), min(left, more_to_stand(of.lost(cell))))
-    if LOSES not in standings.values():
-        told = of.comparison(collector).decision
-        if told.verdict == OPEN:
-            if told.blocks_needed is None:
-                return None
-            for cell in _sides(of, collector):
-                lacking[cell] = max(lacking.get(cell, 0), told.blocks_needed)
+            lacking[cell] = max(lacking.get(cell, 0), more)
+    told = of.comparison(collector).decision
+    if LOSES not in standings.values() and told.verdict == OPEN:
+        cells = _sides(of, collector)
+        blocks = blocks_to_decide(*(of.costs(cell) for cell in cells))
+        if blocks is None:
+            return None
+        for cell in cells:
+            lacking[cell] = max(lacking.get(cell, 0), blocks)
+            paced = Cell(collector, cell.strategy, of.workload.rate_per_s)
+            if told.n + blocks > max(told.n, FEWEST) + _NEAR_BLOCKS:
+                lacking[paced] = lacking.get(paced, 0) + headroom.most_more(of, collector, cell.strategy)
     return lacking
+
+
+def blocks_to_decide(a: Sequence[float], b: Sequence[float]) -> int | None:
+    """Estimate how many more trials a side decide two costs: the median of forecasts, each from a spread and means that
+    the trials so far allow; None below two trials a side, or where half of the forecasts are open at the last look.
+
+    Source: predictive power, Spiegelhalter, Freedman and Blackburn, "Monitoring clinical trials: conditional or
+    predictive power?", Controlled Clinical Trials 7, 1986.
+    """
+    n = min(len(a), len(b))
+    if n < 2:
+        return None
+    random_ = np.random.default_rng(n)
+    sides = []
+    for side in (np.log(a), np.log(b)):
+        shape = (_FORECASTS, 1)
+        spread = side.std(ddof=1) * np.sqrt((side.size - 1) / random_.chisquare(side.size - 1, shape))
+        mean = side.mean() + spread * random_.standard_normal(shape) / np.sqrt(side.size)
+        later = mean + spread * random_.standard_normal((_FORECASTS, LOOKS[-1]))
+        sides.append(np.hstack([np.broadcast_to(side, (_FORECASTS, side.size)), later]))
+    margin, settled = np.log(effect_that_matters()), np.zeros(_FORECASTS, dtype=bool)
+    for look in (size for size in LOOKS if size > n):
+        low, high = repeated_interval(sides[0][:, :look], sides[1][:, :look], ALPHA)
+        settled |= (low > 0) | (high < 0) | ((low > -margin) & (high < margin))
+        if 2 * settled.sum() >= _FORECASTS:
+            return look - n
+    return None
 
 
 def _lacking_of_rounds(of: Findings) -> dict[Cell, int]:
@@ -142,8 +177,10 @@ def _runnable(of: Findings) -> list[str]:
 
 
 def more_to_stand(lost: Sequence[bool]) -> int:
-    """About how many more trials like most so far show whether a strategy keeps up."""
-    told, like = list(lost), 2 * sum(lost) > len(lost)
-    while standing(told) == UNKNOWN and len(told) < len(lost) + 100:
-        told.append(like)
+    """Estimate how many more trials show whether a strategy keeps up, if they go on as those so far; 100 is never."""
+    told = list(lost)
+    for losing in islice(cycle(lost or [False]), 100):
+        if standing(told) != UNKNOWN:
+            break
+        told.append(losing)
     return len(told) - len(lost)

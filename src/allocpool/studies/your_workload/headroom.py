@@ -106,6 +106,13 @@ def next_rate(of: Findings, collector: str, strategy: str) -> float | None:
     return rounded(min(max(wanted, held / 1.5), 1.5 * lost))
 
 
+def most_more(of: Findings, collector: str, strategy: str) -> int:
+    """The most trials that are still asked for; 0 where enough is known."""
+    if next_rate(of, collector, strategy) is None:
+        return 0
+    return _MOST_TRIALS + _at_own_rate(of, collector, strategy) - len(_tried(of, collector, strategy))
+
+
 def rounded(value: float, digits: int = 3) -> float:
     """To so many significant digits, so that a rate that is asked for twice is one cell."""
     return float(f"{value:.{digits}g}")

@@ -36,6 +36,9 @@ _PARAMETERS = {
     "in_flight": "in flight", "bytes": "bytes a message", "kept": "of the messages kept",
     "live": "MiB of live data besides", "garbage": "MiB/s of garbage besides",
 }  # fmt: skip
+_USEFUL = 10
+"""An upper bound beyond so many times the rate itself says nothing."""
+_FEWEST_TO_FORECAST = 2
 _ENDED = {
     OUT_OF_TIME: "The minutes are spent; the same command with more goes on from here.",
     INTERRUPTED: "Interrupted: this is what there is; the same command goes on from here.",
@@ -62,9 +65,11 @@ def answer(advice: Advice) -> str:
     if advice.answer == EITHER:
         return f"**It does not matter{_on(advice)}: take the simpler.** {effect}"
     more = (
-        "no time would settle it"
-        if advice.minutes_more is None
-        else f"it takes about {significant(advice.minutes_more, 2)} more minutes at least"
+        f"if trials go on as they are, about {significant(advice.minutes_more, 2)} more minutes settle it"
+        if advice.minutes_more is not None
+        else "too few trials to tell how long it takes"
+        if advice.effect.n < _FEWEST_TO_FORECAST
+        else "no time would settle it"
     )
     return f"**Open{_on(advice)}**; {more}. {effect}"
 
