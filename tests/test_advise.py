@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import random
@@ -689,6 +690,29 @@ def test_recordings_of_each_release(release: int, program: Path) -> None:
     allocated_mb = (told.allocation_mb_per_s or 0.0) * told.seconds
     assert allocated_mb == pytest.approx(600_000 * 2016 / 2**20, rel=0.5), "samples, throttled on a busy machine"
     assert summary["jdk.GarbageCollection"] == told.collections > 10
+
+
+@pytest.mark.parametrize(
+    ("name", "runtime", "collector", "heap_mb", "collections", "allocated_mb"),
+    [
+        ("26", 26, "g1", 64, 47, 155.45),
+        ("27", 27, "g1", 64, 41, 60.38),
+        ("async-profiler-17", 17, None, None, 0, 198.0),
+    ],
+)
+def test_kept_recordings(
+    name: str, runtime: int, collector: str | None, heap_mb: int | None, collections: int, allocated_mb: float,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    """Collections and sums of weights are those that the JDK's own tool prints."""
+    path = tmp_path / f"{name}.jfr"
+    path.write_bytes(gzip.decompress((Path(__file__).parent / "recordings" / f"{path.name}.gz").read_bytes()))
+    told = read_recording(path)
+    assert (told.runtime, told.collector, told.heap_mb, told.collections) == (runtime, collector, heap_mb, collections)
+    assert (told.allocation_mb_per_s or 0.0) * told.seconds == pytest.approx(allocated_mb, rel=1e-4)
+    assert told.sites[0].method.startswith("Program.main")
+    assert {size for size, _ in told.sizes} == (set() if collections else {1000, 3000})
+    assert (told.live_mb is None) == (collections == 0)
 
 
 def test_a_recording_of_the_program_gives_what_it_can(recording: Path) -> None:

@@ -348,7 +348,7 @@ class _Reader:
         if live_mb is None and self._collections:
             missing.append(f"what is alive: of {len(self._collections)} collections it has no jdk.GCHeapSummary event")
         elif live_mb is None:
-            missing.append("what is alive: it saw no collection")
+            missing.append("what is alive: it has no event of a collection")
         elif not exact:
             missing.append(
                 "exactly what is alive: it saw collections of young objects only; told is the least they left"
