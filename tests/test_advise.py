@@ -795,6 +795,18 @@ def test_rates_are_over_the_whole_recording_without_the_recorders_own(
     assert [size for size, _ in told.sizes] == [(10 << 20) - 16]
 
 
+def test_a_recording_with_fields_that_hold_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[tuple[str, dict[str, object]]] = [
+        ("jdk.GarbageCollection", {"gcId": 1, "name": "G1New"}),
+        ("jdk.GCHeapSummary", {"gcId": None, "when": "After GC", "heapUsed": "N/A"}),
+        ("jdk.GCHeapConfiguration", {"maxSize": None, "startTime": "+292278994-08-17T07:12:55.807Z"}),
+        ("jdk.ObjectAllocationSample", {"weight": None, "objectClass": None, "stackTrace": {"frames": [None]}}),
+    ]
+    told = recording_of(events, tmp_path, monkeypatch)
+    assert (told.live_mb, told.heap_mb) == (None, None)
+    assert not any("event of a collection" in line for line in told.missing)
+
+
 def test_a_recording_that_ends_too_early_is_read_up_to_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = [allocated("main", "Program", 10 << 20, second) for second in (5, 6)]
     told = recording_of(events, tmp_path, monkeypatch, cut=20)

@@ -321,6 +321,34 @@ def test_two_outputs_of_one_run_are_counted_once(tmp_path: Path) -> None:
     assert log.repeated == 3 and log.unread_count == 0
 
 
+@pytest.mark.parametrize("name", ["17-g1-decorations.default-gc-star", "25-genzgc-stalls", "11-shenandoah-steady"])
+def test_two_outputs_of_one_run_with_the_same_decorations_are_counted_once(name: str, tmp_path: Path) -> None:
+    content = golden_bytes(name)
+    once = read_gc_log(write(tmp_path, content, "once.log"))
+    log = read_gc_log(write(tmp_path, b"".join(line * 2 for line in content.splitlines(keepends=True))))
+    for table in ("pauses", "safepoints", "stalls", "concurrent_phases", "heap"):
+        assert getattr(log, table).equals(getattr(once, table))
+    assert once.repeated == 0 and log.repeated >= len(once.pauses) > 0
+    assert log.unread_count == once.unread_count
+
+
+def test_only_the_same_line_is_a_repeated_one(tmp_path: Path) -> None:
+    other_number, other_time = SHORT.replace(b"GC(0)", b"GC(1)"), SHORT.replace(b"0.100s", b"0.101s")
+    assert other_number != SHORT != other_time
+    log = read_gc_log(write(tmp_path, FIRST + SHORT + other_number + other_time))
+    assert len(log.pauses) == 3 and log.repeated == 0
+    undecorated = SHORT.removeprefix(b"[0.100s][info][gc] ")
+    assert len(read_gc_log(write(tmp_path, undecorated * 2)).pauses) == 2, "nothing says that it is the same moment"
+
+
+def test_a_pause_without_a_capacity_is_counted_with_its_sizes(tmp_path: Path) -> None:
+    log = read_gc_log(write(tmp_path, b"[0.135s] GC(0) Pause Sideways (Why Not) 8.25M->0.25M 1.234ms\n"))
+    assert log.pauses[["duration_ns", "heap_before_mb", "heap_after_mb"]].to_numpy().tolist() == [
+        [1_234_000, 8.25, 0.25]
+    ]
+    assert log.unfamiliar == ("Sideways",) and log.unread_count == 0
+
+
 def test_neighbouring_safepoints_in_one_millisecond_are_no_contradiction(tmp_path: Path) -> None:
     pause = b"[0.100s][info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 20M->4M(256M) %sms\n"
     stop = b'[0.100s][info][safepoint] Safepoint "G1", Time since last: 1 ns, Reaching safepoint: 1 ns, Total: %d ns\n'

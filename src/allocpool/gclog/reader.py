@@ -154,7 +154,7 @@ class _Reader:
         self._trouble: dict[int | None, str] = {}
         self._cycle_start: dict[int | None, int] = {}
         self._capacity_mb = _NAN
-        self._read: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
+        self._read: tuple[dict[bytes, tuple[int, bytes]], dict[bytes, tuple[int, bytes]]] = ({}, {})
         self._first = first
         self._first_ns = next(self._stamps(first[:_ENDS_BYTES].split(b"\n")), None)
         self._last_ns = 0
@@ -187,7 +187,7 @@ class _Reader:
         gc_id = int(collection) if collection else None
         if self._begins_a_run(message, at_ns, gc_id, later):
             return False
-        if self._is_repeated((collection or b"") + message, at_ns, layout is not self._layout):
+        if self._is_repeated((collection or b"") + message, at_ns, tags, layout is not self._layout):
             self.records.repeated += 1
             return True
         self._first_ns = at_ns if self._first_ns is None else self._first_ns
@@ -231,15 +231,19 @@ class _Reader:
         self._latest_ns = [self._latest_ns[1], at_ns]
         return False
 
-    def _is_repeated(self, text: bytes, at_ns: int, otherwise: bool) -> bool:
-        """Whether the same words stood, shortly before, behind decorations of the other kind."""
+    def _is_repeated(self, text: bytes, at_ns: int, tags: bytes, otherwise: bool) -> bool:
+        """Whether the same words stood, shortly before, behind decorations of the other kind, or behind the same time
+        and tags."""
         mine, others = self._read[otherwise], self._read[not otherwise]
-        if others and abs(others.get(text, -_REPEATED_WITHIN_NS) - at_ns) < _REPEATED_WITHIN_NS:
+        if others and abs(others.get(text, (-_REPEATED_WITHIN_NS,))[0] - at_ns) < _REPEATED_WITHIN_NS:
+            return True
+        named_anew = text.startswith(b"Using ")  # by a JVM that collected nothing, and the next one
+        if self._layout.clock != NO_CLOCK and mine.get(text) == (at_ns, tags) and not named_anew:
             return True
         if len(mine) > _REMEMBERED:
             for old in [*mine][: _REMEMBERED // 2]:
                 del mine[old]
-        mine[text] = at_ns
+        mine[text] = at_ns, tags
         return False
 
     def collections_in(self, lines: bytes) -> None:

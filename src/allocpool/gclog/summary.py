@@ -166,7 +166,7 @@ def _notes(log: GcLog, violations: int) -> list[str]:
     if log.text_before:
         notes.append(f"{log.text_before} lines have other text before their decorations, which was stripped")
     if log.repeated:
-        notes.append(f"{log.repeated} lines stand a second time behind other decorations and were counted once")
+        notes.append(f"{log.repeated} lines stand a second time, as of a second output, and were counted once")
     if missing := log.missing_collections:
         notes.append(f"no line has {len(missing):,} numbers of collections, the first is GC({missing[0]}): the JVM "
                      "left them out, or lines were lost")  # fmt: skip
