@@ -45,8 +45,8 @@ class GcLog:
     the heap before and after.
 
     ``unread_count`` counts lines about stopped threads that were not understood; ``unread`` holds the first 100.
-    ``unfamiliar``: kinds of pauses, counted, that are not known here. ``repeated``: lines that stand a second time
-    behind other decorations or the same, counted once. ``text_before``: lines read with other text before their decorations.
+    ``unfamiliar``: kinds of pauses, counted, that are not known here. ``repeated``: lines that stand a second time,
+    counted once. ``text_before``: lines read with other text before their decorations.
     ``following_safepoint``: for each pause the row of the safepoint whose line comes next. ``missing_collections``:
     numbers between the first and the last that no line has, at most 100,000: left out by the JVM, or lines
     were lost.
