@@ -12,9 +12,8 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help prerequisites setup findings shipped readme lab clean test \
-        test-style test-types test-notebooks test-java test-native test-python \
-        test-long test-jcstress test-tsan test-python-long
+.PHONY: help prerequisites watched setup findings shipped readme lab clean test \
+        test-style test-types test-notebooks test-java test-native test-python
 
 help:
 	@echo 'make findings   set up, run the studies, make the site  (PROFILE=$(PROFILE): smoke, quick, standard, article)'
@@ -35,6 +34,11 @@ prerequisites:
 	  { echo 'missing: the venv module of $(PYTHON): install python3-venv (Debian)' >&2; exit 1; }
 	@PYTHONPATH=src $(PYTHON) -m allocpool.prerequisites
 
+# What make has started ends with it, also when make alone is interrupted or killed.
+watched:
+	@[ '$(MAKELEVEL)' != 0 ] || \
+	  { PYTHONPATH=src $(PYTHON) -m allocpool.machine.guard $$PPID </dev/null >/dev/null 2>&1 & }
+
 # Modules are compiled as they are imported: most never are.
 .venv/.installed: requirements.lock pyproject.toml
 	@$(MAKE) --no-print-directory prerequisites
@@ -50,25 +54,25 @@ prerequisites:
 
 # Fetching runtimes and compiling need no package, so they go on while these are installed. Then both look again at what
 # is there, and say it.
-setup:
+setup: watched
 	@[ -e .venv/.installed ] || { PYTHONPATH=src $(PYTHON) -m allocpool.runtimes && \
 	  PYTHONPATH=src $(PYTHON) -m allocpool.compile; } >/dev/null 2>&1 & before=$$!; \
 	  $(MAKE) --no-print-directory .venv/.installed; installed=$$?; wait $$before; exit $$installed
 	@$(BIN)/python -m allocpool.runtimes & runtimes=$$!; \
 	  $(BIN)/python -m allocpool.compile; built=$$?; wait $$runtimes && [ $$built -eq 0 ]
 
-# A command that make has started ends with it, also when make alone is killed.
+# These two watch make themselves, so that a campaign ends in order.
 findings: setup
 	@exec env ALLOCPOOL_MAKE=$$PPID $(BIN)/allocpool findings --profile $(PROFILE) $(if $(MINUTES),--minutes '$(MINUTES)')
 
-shipped: .venv/.installed
+shipped: watched .venv/.installed
 	@$(BIN)/allocpool site --profile article --execute
 	@$(BIN)/allocpool site --profile standard --execute
 
-readme: .venv/.installed
+readme: watched .venv/.installed
 	@ALLOCPOOL_DATA=build/readme $(BIN)/python -m allocpool.readme
 
-lab: setup
+lab: watched setup
 	@$(BIN)/jupyter lab $$([ "$$(id -u)" != 0 ] || echo --allow-root) notebooks
 
 bench-%: setup
@@ -76,7 +80,7 @@ bench-%: setup
 
 # Every part runs, whatever the others say; the output ends with pytest's summary, or with the parts that failed.
 # Types take one processor for as long as Java and C++ seldom take all: they go on beside these, and are told after them.
-test: setup
+test: watched setup
 	@mkdir -p build
 	@failed=; part() { $(MAKE) --no-print-directory test-$$1; }; \
 	part types >build/test-types.log 2>&1 & types=$$!; \

@@ -10,9 +10,11 @@ import time
 from pathlib import Path
 from typing import IO
 
+import psutil
 import pytest
 
 from allocpool import home
+from allocpool.machine import guard
 from allocpool.machine.guard import guarded
 
 _PARENT = """
@@ -103,6 +105,33 @@ def test_what_make_has_started_ends_with_make(tmp_path: Path, how: signal.Signal
     assert all_end([started])
 
 
+@pytest.mark.parametrize(("goal", "named"), [("lab", "jupyter"), ("shipped", "allocpool"), ("readme", "python")])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_what_is_no_command_of_ours_ends_with_make_too(
+    tmp_path: Path, how: signal.Signals, goal: str, named: str
+) -> None:
+    program = tmp_path / named
+    program.write_text("#!/bin/sh\nsleep 600 &\necho $! $$\nwait\n", encoding="utf-8")
+    program.chmod(0o755)
+    make, output = start_make(tmp_path, goal)
+    started = [int(number) for number in output.readline().split()]
+    while not watched(make.pid):
+        time.sleep(0.01)
+    time.sleep(2 * guard._WATCH_S)  # until it has seen what is there
+    make.send_signal(how)
+    make.wait()
+    assert all_end(started)
+
+
+def watched(make: int) -> bool:
+    """Whether a watcher of `make` goes on; from then on it no longer ignores SIGINT."""
+    for watcher in psutil.process_iter(["cmdline"]):
+        if (watcher.info["cmdline"] or [])[-2:] == ["allocpool.machine.guard", str(make)]:
+            told = Path(f"/proc/{watcher.pid}/status").read_text(encoding="utf-8")
+            return not int(told.partition("SigIgn:")[2].split()[0], 16) & 1 << (signal.SIGINT - 1)
+    return False
+
+
 def test_an_interrupt_that_all_of_a_terminal_get_is_told_once(tmp_path: Path) -> None:
     program = tmp_path / "allocpool"
     program.write_text(
@@ -122,8 +151,10 @@ def test_an_interrupt_that_all_of_a_terminal_get_is_told_once(tmp_path: Path) ->
 
 def start_make(folder: Path, goal: str) -> tuple[subprocess.Popen[str], IO[str]]:
     """`make` in a process group of its own with signals as in a terminal; ``folder`` has the program it starts."""
-    command = ["make", "--silent", "--old-file=setup", goal, f"BIN={folder}"]
-    program = ["env", "--default-signal=INT,HUP", *command]  # tests may run in the background, or under nohup
+    done = [f"--old-file={each}" for each in ("setup", ".venv/.installed") if each != goal]
+    command = ["make", "--silent", *done, goal, f"BIN={folder}"]
+    # Tests may run in the background, under nohup, or by make.
+    program = ["env", "--default-signal=INT,HUP", "--unset=MAKELEVEL", *command]
     make = subprocess.Popen(program, cwd=home.home(), stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert make.stdout is not None
     return make, make.stdout

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -81,6 +82,42 @@ def _watch(make: str, caught: int, told: threading.Event) -> None:
             return
 
 
+def end_what_make_started(make: int) -> None:
+    """Wait until `make` ends or is interrupted alone; then end (SIGTERM) what it has started, but for processes that
+    `end_with_make` themselves. Ctrl-C, which all of a terminal's processes get, ends this alone."""
+    caught, started = _caught_by(str(make)), _descendants(make)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell has its background ignore it
+    while caught and _caught_by(str(make)) == caught:
+        started = _descendants(make)
+        time.sleep(_WATCH_S)
+    time.sleep(_WATCH_S)
+    for process, begun in {**started, **_descendants(make)}.items():
+        with suppress(OSError):
+            if _parent_and_start(process)[1] == begun:  # its number is not another's by now
+                os.kill(process, signal.SIGTERM)
+
+
+def _descendants(process: int) -> dict[int, str]:
+    """Return the processes that one has started, with when each began; those that end with make are left out."""
+    children: dict[int, list[tuple[int, str]]] = {}
+    for entry in Path("/proc").glob("[1-9]*"):
+        with suppress(OSError):
+            parent, begun = _parent_and_start(int(entry.name))
+            if f"{MAKE}=".encode() not in (entry / "environ").read_bytes():
+                children.setdefault(parent, []).append((int(entry.name), begun))
+    found, below = {}, [process]
+    while below:
+        for child, begun in children.get(below.pop(), ()):
+            found[child] = begun
+            below.append(child)
+    return found
+
+
+def _parent_and_start(process: int) -> tuple[int, str]:
+    words = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    return int(words[1]), words[19]
+
+
 class _Guard:
     """The guard of this process, started with the first group that is named to it."""
 
@@ -129,3 +166,7 @@ def guarded(child: subprocess.Popen[bytes]) -> Iterator[None]:
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
         _GUARD.tell(f"-{child.pid}")
+
+
+if __name__ == "__main__":
+    end_what_make_started(int(sys.argv[1]))
