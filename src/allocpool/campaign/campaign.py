@@ -35,7 +35,7 @@ from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_
 from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
 from allocpool.decisions import Decision
 from allocpool.errors import UserError, in_one_line
-from allocpool.machine.host import Host, read_host, usable_cores
+from allocpool.machine.host import NAME, Host, read_host, usable_cores
 from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, SPEC, TrialRecord, read_record, unavailable_record, unreadable
@@ -218,15 +218,26 @@ class Campaign:
         Raises:
             UserError: it is not; names what to set.
         """
-        now = self.host.transparent_huge_pages
         for _, record in self.measured():
-            then = record.host.transparent_huge_pages
-            if None not in (then, now) and then != now:
-                raise UserError(
-                    f"study {self.study.name}: its trials so far ran with transparent huge pages on {then!r}, and now "
-                    f"they are on {now!r}: set /sys/kernel/mm/transparent_hugepage/enabled to {then!r}, or "
-                    "ALLOCPOOL_DATA to a folder for trials of their own"
-                )
+            for what, then, now, remedy in (
+                (
+                    "with transparent huge pages on",
+                    record.host.transparent_huge_pages,
+                    self.host.transparent_huge_pages,
+                    "set /sys/kernel/mm/transparent_hugepage/enabled as it was",
+                ),
+                (
+                    "on the processor",
+                    record.host.processor,
+                    self.host.processor,
+                    f"name this machine with {NAME}",
+                ),
+            ):
+                if None not in (then, now) and then != now:
+                    raise UserError(
+                        f"study {self.study.name}: its trials so far ran {what} {then!r}, and now it is {now!r}: "
+                        f"{remedy}, or set ALLOCPOOL_DATA to a folder for trials of their own"
+                    )
 
     def _to_place(self) -> list[TrialSpec]:
         """Of a fixed plan, the trials that its study has yet to place: how many there are is known, and about where."""

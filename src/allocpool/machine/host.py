@@ -51,6 +51,8 @@ class Host(BaseModel):
             in records of earlier versions.
         usable_cores: hardware threads that this process may use; None in records of earlier versions.
         cpu_quota: processors' worth of time that control groups allow, None without a limit and in earlier records.
+        processor: vendor, family/model/stepping, microcode and cache sizes of the first processor, what it shows of
+            them; tells apart machines of one ``cpu_model``. None in records of earlier versions.
         name: what `NAME` calls it; None where it is not called, and in records of earlier versions.
     """
 
@@ -76,6 +78,7 @@ class Host(BaseModel):
     last_level_cache_mb: float | None = None
     usable_cores: int | None = None
     cpu_quota: float | None = None
+    processor: str | None = None
     name: str | None = None
 
     def fingerprint(self) -> str:
@@ -138,6 +141,7 @@ def read_host() -> Host:
         last_level_cache_mb=_last_level_cache_mb(),
         usable_cores=usable_cores(),
         cpu_quota=cpu_quota(),
+        processor=_processor(cpu),
         name=os.environ.get(NAME) or None,
     )
 
@@ -173,9 +177,21 @@ def _first_line(path: str) -> str | None:
         return None
 
 
+def _cache_sizes() -> list[str]:
+    paths = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"))
+    return [size for path in paths if (size := _first_line(str(path)))]
+
+
+def _processor(cpu: dict[str, str]) -> str | None:
+    stepping = "/".join(cpu[key] for key in ("cpu family", "model", "stepping") if key in cpu)
+    microcode, caches = cpu.get("microcode"), " ".join(_cache_sizes())
+    parts = (cpu.get("vendor_id"), stepping, microcode and f"microcode {microcode}", caches and f"caches {caches}")
+    return ", ".join(part for part in parts if part) or None
+
+
 def _last_level_cache_mb() -> float | None:
-    sizes = (_first_line(str(path)) for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"))
-    kib = [int(size[:-1]) * {"K": 1, "M": 1024}[size[-1]] for size in sizes if size and size[-1] in "KM"]
+    sizes = _cache_sizes()
+    kib = [int(size[:-1]) * {"K": 1, "M": 1024}[size[-1]] for size in sizes if size[-1] in "KM"]
     return max(kib) / 1024 if kib else None
 
 
