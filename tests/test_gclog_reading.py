@@ -280,6 +280,7 @@ def test_each_line_is_read_by_its_own_decorations(decorations: bytes, tmp_path: 
     log = read_gc_log(write(tmp_path, FIRST + SHORT + decorations + LONG + b"\n"))
     assert log.pauses["start_ns"].tolist() == [90_000_000, 20_000_000]
     assert log.pauses["duration_ns"].tolist() == [10_000_000, 500_000_000]
+    assert log.span_ns == (10_000_000, 520_000_000)
     assert log.unread_count == 0 and log.repeated == 0
     assert log.text_before == (not decorations.startswith((b"[0.520s]", b"[2026")))
 

@@ -260,7 +260,7 @@ class _Reader:
         records.resolution_ns = layout.resolution_ns
         if layout.clock != NO_CLOCK and self._first_ns is not None:
             end_ns = next(self._stamps(reversed(last[-_ENDS_BYTES:].split(b"\n"))), self._last_ns)
-            records.span_ns = (self._first_ns, max(self._first_ns, end_ns))
+            records.span_ns = (self._first_ns, max(self._first_ns, end_ns, self._last_ns))
         tail = last[last.rfind(b"\n") + 1 :]
         if tail and not tail.rstrip(b"\r").endswith((b"ms", b" ns", b" total", b" seconds")):
             records.cut_tail = tail.decode("utf-8", "replace")

@@ -123,10 +123,10 @@ class Recording:
             f"{Path(self.file).name}, {self.seconds:.0f} s: Java {self.runtime or 'unknown'}, "
             f"{self.collector or 'collector not told'}, heap {heap}, "
             f"live after collections {_mb(self.live_mb)}; it allocates {_mb(self.allocation_mb_per_s)} a second, "
-            f"{_mb(self.byte_arrays_mb_per_s)} of it byte[]."
+            f"{_mb(self.byte_arrays_mb_per_s)} of it in byte arrays."
         ]
         told += [
-            f"byte[] at {site.method}: {_mb(site.mb_per_s)} a second"
+            f"byte arrays at {site.method}: {_mb(site.mb_per_s)} a second"
             + (f", {site.mean_bytes:,.0f} bytes each in the mean." if site.mean_bytes else ".")
             for site in self.sites
         ]
