@@ -1,6 +1,6 @@
 """Makes the golden logs: real runs of every runtime and collector, each with an independent record of its pauses.
 
-    python tests/golden/make_golden.py --runtimes DIR [--javac JAVAC] [NAME ...]
+    python benchmarks/make_golden.py --runtimes DIR [--javac JAVAC] [NAME ...]
 
 ``DIR`` holds one Java runtime per folder: 11, 17, 21, 25, 26 and 27. Every run writes a log and, by the hand of Flight
 Recorder in the same process, what the collector did. The log is stored as ``logs/NAME.log.gz``, the record as
@@ -22,7 +22,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parents[1] / "tests" / "golden"
 EXPERIMENTAL = "-XX:+UnlockExperimentalVMOptions"
 COLLECTORS = {
     "serial": ["-XX:+UseSerialGC"],
