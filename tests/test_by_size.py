@@ -9,13 +9,10 @@ import pandas as pd
 import pytest
 import synthetic
 
-from allocpool.campaign import hosts, profiles
-from allocpool.campaign.study import Machine
-from allocpool.errors import UserError
+from allocpool.campaign import hosts
 from allocpool.packets import by_size
 from allocpool.packets.specs import case_of, case_size
 from allocpool.studies.batch import by_bytes, today
-from allocpool.studies.batch.study import STUDY
 
 G1 = (("java", "heap", "g1", 25, None, "heap / G1 / 25"),)
 ALIVE = {"A": 2_000, "B": 200_000, "C": 990_000}
@@ -123,23 +120,6 @@ def test_our_own_claims_turn_with_the_data(
     verdicts = today.evaluate(of_today(pool_ns, start_ns))
     assert [verdict.claim.id for verdict in verdicts] == ["alloc-cheaper-today", "jep-522-start", "plain-memory-pool"]
     assert [verdict.outcome for verdict in verdicts] == outcomes
-
-
-def test_by_bytes_as_many_bytes_are_alive_in_every_trial() -> None:
-    asked = {
-        "java": ["array/g1/25"], "cpp": ["glibc"], "bytes": [64, 65536], "alive_mb": 10, "heap_mb": 512,
-        "seconds": 1.0, "warmup_seconds": 0.5,
-    }  # fmt: skip
-    profile: Any = profiles.read(STUDY, "smoke", {"by_bytes": asked, "blocks": 2})
-    machine = Machine(cores=2)
-    planned: list[Any] = [item.spec for item in STUDY.plan(profile, machine)]
-    specs = [spec for spec in planned if spec.mode == "messages"]
-    assert len(specs) == 2 * 2 * 2 * 2
-    assert {(spec.in_flight + spec.kept_count) * spec.sizes[0][0] for spec in specs} == {10 * 2**20}
-    asked_of = [question for question in STUDY.questions(profile, machine) if question.a.mode == "messages"]
-    assert len(asked_of) == 4
-    with pytest.raises(UserError, match="by_bytes"):
-        profiles.read(STUDY, "smoke", {"by_bytes": {**asked, "bytes": [64]}})
 
 
 def test_by_bytes_each_size_is_judged() -> None:

@@ -70,18 +70,6 @@ def test_the_benchmark_of_the_store_makes_records_of_hosts_and_tidies_all_of_the
     assert not list(data.glob("*")), "its records are its own"
 
 
-@pytest.mark.parametrize("mode", registry.modes())
-def test_the_help_of_a_mode_names_each_of_its_keys_with_its_choices(mode: str) -> None:
-    shown = allocpool("trial", f"mode={mode}", "--help").output
-    assert mode in allocpool("trial", "--help").output
-    spec = registry.mode_named(mode).spec
-    assert [
-        name for name in spec.model_fields if name != "mode" and not re.search(rf"^  \[?{name}=", shown, re.M)
-    ] == []
-    if "collector" in spec.model_fields:
-        assert "collector=serial|parallel|cms" in shown
-
-
 def test_plans_and_states_tell_questions_and_how_they_ended(data: Path) -> None:
     plan = json.loads(allocpool("plan", "batch", "--json").output)
     assert plan["schedule"] == "sequential" and plan["first_round_expected_s"] > plan["expected_s"]

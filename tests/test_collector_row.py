@@ -11,11 +11,9 @@ import pytest
 import synthetic
 from matplotlib.figure import Figure
 
-from allocpool.campaign import campaign
 from allocpool.errors import UserError
 from allocpool.evidence import style
 from allocpool.packets import cells, published
-from allocpool.packets.batch import BatchSpec
 from allocpool.runtimes import COLLECTORS, FEATURES, Collector, collector_named
 from allocpool.runtimes import collectors as table
 from allocpool.runtimes import flags as runtime_flags
@@ -36,17 +34,6 @@ TOY = replace(
     published_pause_target_ms={25: 7},
 )
 UNKNOWN = "unknown collector 'toy': choose one of serial, parallel, cms, g1, zgc"
-
-
-@pytest.fixture
-def with_row(monkeypatch: pytest.MonkeyPatch) -> Callable[[Collector], None]:
-    """Adds a row for the length of a test."""
-    return lambda row: monkeypatch.setitem(table._ROWS, row.name, row)
-
-
-@pytest.fixture
-def toy(with_row: Callable[[Collector], None]) -> None:
-    with_row(TOY)
 
 
 def drawn() -> Figure:
@@ -141,15 +128,3 @@ def test_a_row_knows_the_threads_that_its_jvm_was_seen_with(feature: int, name: 
     for thread in SEEN[feature, name]:
         assert thread.startswith(COLLECTORS[name].thread_names)
         assert group_of(thread) == GC
-
-
-def test_a_collector_that_never_frees_is_bounded_by_its_heap(with_row: Callable[[Collector], None]) -> None:
-    with_row(replace(TOY, concurrent=False, never_frees=True, published_pause_target_ms={}))
-    overrides = {"configurations": ["java/heap/toy/25"], "cases": ["A", "C"], "epsilon_heap_mb": 64}
-    opened = campaign.open_study("batch", "smoke", overrides)
-    planned = opened.plan()
-    assert all(isinstance(item.spec, BatchSpec) and item.spec.packets for item in planned)
-    assert any(str(item.unavailable).startswith("Toy never frees: filling this case takes") for item in planned)
-    streams = campaign.open_study("realtime", "smoke", {"configurations": ["java/heap/toy/25"]}).plan()
-    reasons = {item.unavailable for item in streams if getattr(item.spec, "collector", None) == "toy"}
-    assert reasons == {"Toy never frees: a stream without an end has no place in any heap"}

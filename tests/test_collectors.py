@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from allocpool.errors import UserError
-from allocpool.runtimes import COLLECTORS, FEATURES, check, collector_flags, collectors_on, flags, jvm_flags
+from allocpool.runtimes import COLLECTORS, FEATURES, check, collector_flags, collectors_on, flags
 
 
 def test_the_table_holds_what_openjdk_offers() -> None:
@@ -144,14 +144,6 @@ def test_a_word_of_the_jvm_stands_for_flags_from_a_release_on_and_for_some_colle
                 with pytest.raises(UserError, match=word) as caught:
                     flags.option_flags(word, row.name, feature)
                 assert "\n" not in str(caught.value)
-
-
-def test_refinement_is_switched_off_as_each_release_has_it() -> None:
-    newer = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-G1UseConcRefinement")
-    of = {feature: flags.option_flags("no_refinement", "g1", feature) for feature in (11, 17, 21, 25, 26, 27)}
-    assert of[11] == of[17] and "-XX:G1ConcRefinementThreads=0" in of[17]
-    assert {of[feature] for feature in (21, 25, 26, 27)} == {newer}
-    assert set(newer) <= set(jvm_flags("g1", 25, heap_mb=64, options=("no_refinement",)))
 
 
 def test_a_word_that_the_jvm_has_no_flags_for_is_refused_by_name() -> None:

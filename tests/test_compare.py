@@ -313,18 +313,6 @@ def test_the_margin_says_what_is_equivalent(tmp_path: Path) -> None:
         assert found["benchmarks"][0]["verdict"] == SLOWER
 
 
-def test_few_trials_noise_drift_and_two_speeds_are_warned_of(tmp_path: Path) -> None:
-    def warned(a: list[float], b: list[float]) -> str:
-        return " ".join(told(csv(tmp_path / "x.csv", a, b))["warnings"])
-
-    assert "2 trials" in warned(costs(2), costs(2))
-    assert "1 trial " in warned(costs(1), costs(1))
-    assert "too noisy" in warned([1.0, 1e4] * 3, [1e4, 1.0] * 3)
-    assert "NEW drifts" in warned(costs(20), [100.0 * 1.01**k for k in range(20)])
-    assert "BASE has two speeds" in warned([100.0, 400.0, 101.0, 402.0, 99.0], costs(5))
-    assert warned(costs(20), costs(20, seed=2)) == ""
-
-
 def test_strangers_names_are_no_markup_and_no_command_of_a_terminal(tmp_path: Path) -> None:
     name = "a|b`<script>\x1b[2J\n# x\ud800"
     file = written(tmp_path / "x", hyperfine(("first", costs(6)), (name, costs(6)), ("other", costs(6))))

@@ -161,23 +161,6 @@ def test_what_the_published_figures_say_of_each_claim_is_told_and_measured_alike
     assert set(outcomes(published_trials(), echo_claims.THEN).values()) == {OPEN}
 
 
-def test_claims_on_threads_chars_and_evictions_can_go_the_other_way() -> None:
-    thin = {
-        "java/buffered_reader:8192/platform/25": (1.5 * IDLE_BYTES, 20.0),
-        "java/buffered_reader:16384/platform/25": (30_000.0, 20.0),
-        "java/buffered_reader:512/platform/25": (61_000.0, 20.0),
-        "java/buffered_reader:256/platform/25": (90_000.0, 20.0),
-        "java/buffered_stream:512/platform/25": (60_000.0, 20.0),
-    }
-    found = outcomes(trials_of(thin, noise=1e-5))
-    assert found["threads-are-not-the-cause"] == OPEN  # no plain streams, so no threads that waited
-    with_plain = outcomes(trials_of({**thin, "java/stream/platform/25": (9e4, 20.0)}, noise=1e-5))
-    assert with_plain["threads-are-not-the-cause"] == REFUTED
-    assert found["two-byte-chars"] == REPRODUCED
-    assert found["memory-evicts"] == REFUTED
-    assert found["bytes-less-than-half"] == REFUTED
-
-
 def test_a_histogram_is_told_apart_by_what_its_classes_are_part_of() -> None:
     told = """ num     #instances         #bytes  class name (module)
 -------------------------------------------------------

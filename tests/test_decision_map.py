@@ -242,27 +242,7 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     assert (maps.within_tried(faster)["edge_ns"].dropna() >= faster["interval_ns"].min()).all()
 
     # What is decided comes first.
-    undecided = cells(adaptive(), adaptive(strategy="alloc"))
-    of_cells, mapped = story.verdict(undecided), map_story.verdict(tables)
-    assert of_cells.startswith("**Open.**") and not mapped.startswith("**Open.**")
-    assert story.conclusion(tables, undecided) == f"{mapped}\n\n{of_cells}"
-
-
-def test_a_live_set_that_the_heap_cannot_hold_is_a_row_with_its_reason(runner: Runner) -> None:
-    runner.too_many = LIVES[-1]
-    chosen = opened(8)
-    sequential.measure([chosen], None)
-    tables = tidy.tables_of(chosen.study, chosen.records())
-    failed = tables["map"][tables["map"]["status"] == "out_of_memory"]
-    assert len(failed) == 2, "one for each strategy, and not tried again"
-    found = maps.boundaries(tables["map"])
-    assert set(found.loc[found["live_messages"] == LIVES[-1], "gap"]) == {"Java heap space"}
-    assert map_story.caption(tables).count("Java heap space") == 4, "for each strategy and deadline"
-    assert len(plots.decision_map(tables).axes) == 1
-
-
-def test_a_map_of_nothing_is_told_and_drawn() -> None:
-    empty = {name: tidy.frame([], schema) for name, schema in SCHEMAS.items()}
-    assert map_story.verdict(empty).startswith("**Open.**")
-    assert plots.decision_map(empty).axes[0].texts[0].get_text() == "no boundary is known yet"
-    assert map_story.table(empty).empty
+    undecided = three(search(), search(strategy="alloc"))
+    searches, mapped = story.verdict(undecided), map_story.verdict(tables)
+    assert searches.startswith("**Open.**") and not mapped.startswith("**Open.**")
+    assert story.conclusion(tables, undecided) == f"{mapped}\n\n{searches}"

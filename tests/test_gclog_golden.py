@@ -197,10 +197,3 @@ def test_generational_collections_are_told_apart() -> None:
         assert {"Minor Collection", "Major Collection"} <= set(log.heap["event"])
     log, _ = golden("25-genshenandoah-steady")
     assert "young" in set(log.pauses["generation"])
-
-
-def test_epsilon_tells_how_much_of_the_heap_is_used() -> None:
-    log, _ = golden("25-epsilon-steady")
-    assert log.pauses.empty
-    assert log.heap["heap_after_mb"].is_monotonic_increasing
-    assert (log.heap["heap_after_mb"] <= log.heap["heap_capacity_mb"]).all()

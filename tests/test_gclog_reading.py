@@ -189,13 +189,6 @@ def test_two_runs_in_one_file_are_summed_apart(
         read_gc_log(path)
 
 
-def test_a_jvm_that_collected_nothing_before_is_said(tmp_path: Path) -> None:
-    path = write(tmp_path, RUN[: RUN.index(b"\n") + 1] + RUN)
-    log = read_gc_log(path)
-    assert len(log.pauses) == 3 and log.times_named == 2
-    assert len(summarise(path).notes) == len(summarise(write(tmp_path, RUN, "once.log")).notes) + 1
-
-
 def test_parts_of_a_rotated_log_are_summed_as_one_run(tmp_path: Path) -> None:
     content = golden_bytes("17-g1-decorations.default-gc-star")
     plain = summarise(write(tmp_path, content, "plain.log"))
@@ -320,43 +313,6 @@ def test_two_outputs_of_one_run_are_counted_once(tmp_path: Path) -> None:
     log = read_gc_log(write(tmp_path, both))
     assert log.pauses["duration_ns"].tolist() == [10_000_000, 500_000_000]
     assert log.repeated == 3 and log.unread_count == 0
-
-
-@pytest.mark.parametrize("name", ["17-g1-decorations.default-gc-star", "25-genzgc-stalls", "11-shenandoah-steady"])
-def test_two_outputs_of_one_run_with_the_same_decorations_are_counted_once(name: str, tmp_path: Path) -> None:
-    content = golden_bytes(name)
-    once = read_gc_log(write(tmp_path, content, "once.log"))
-    log = read_gc_log(write(tmp_path, b"".join(line * 2 for line in content.splitlines(keepends=True))))
-    for table in ("pauses", "safepoints", "stalls", "concurrent_phases", "heap"):
-        assert getattr(log, table).equals(getattr(once, table))
-    assert once.repeated == 0 and log.repeated >= len(once.pauses) > 0
-    assert log.unread_count == once.unread_count
-
-
-def test_only_the_same_line_is_a_repeated_one(tmp_path: Path) -> None:
-    other_number, other_time = SHORT.replace(b"GC(0)", b"GC(1)"), SHORT.replace(b"0.100s", b"0.101s")
-    assert other_number != SHORT != other_time
-    log = read_gc_log(write(tmp_path, FIRST + SHORT + other_number + other_time))
-    assert len(log.pauses) == 3 and log.repeated == 0
-    undecorated = SHORT.removeprefix(b"[0.100s][info][gc] ")
-    assert len(read_gc_log(write(tmp_path, undecorated * 2)).pauses) == 2, "nothing says that it is the same moment"
-
-
-def test_a_pause_without_a_capacity_is_counted_with_its_sizes(tmp_path: Path) -> None:
-    log = read_gc_log(write(tmp_path, b"[0.135s] GC(0) Pause Sideways (Why Not) 8.25M->0.25M 1.234ms\n"))
-    assert log.pauses[["duration_ns", "heap_before_mb", "heap_after_mb"]].to_numpy().tolist() == [
-        [1_234_000, 8.25, 0.25]
-    ]
-    assert log.unfamiliar == ("Sideways",) and log.unread_count == 0
-
-
-def test_neighbouring_safepoints_in_one_millisecond_are_no_contradiction(tmp_path: Path) -> None:
-    pause = b"[0.100s][info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 20M->4M(256M) %sms\n"
-    stop = b'[0.100s][info][safepoint] Safepoint "G1", Time since last: 1 ns, Reaching safepoint: 1 ns, Total: %d ns\n'
-    lines = [pause % (0, b"0.300"), stop % 301_000, pause % (1, b"0.100"), stop % 101_000]
-    assert self_check(read_gc_log(write(tmp_path, FIRST + b"".join(lines)))).count == 0
-    exchanged = [lines[0], lines[3], lines[2], lines[1]]
-    assert self_check(read_gc_log(write(tmp_path, FIRST + b"".join(exchanged)))).count == 1
 
 
 def test_a_hole_in_a_log_is_found(tmp_path: Path) -> None:

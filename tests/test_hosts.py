@@ -294,17 +294,6 @@ def test_a_damaged_or_foreign_archive_is_one_line_and_leaves_nothing(
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [bad]
 
 
-@pytest.mark.parametrize("change", [_only_manifest, _only_raw, _other_columns, _other_words("language")])
-def test_an_archive_that_is_refused_leaves_what_an_earlier_one_brought(
-    store: Path, tmp_path: Path, change: Callable[[dict[str, bytes]], None]
-) -> None:
-    assert allocpool("import", str(store / "elsewhere.tar.gz")).exit_code == 0
-    there = sorted((path, path.stat().st_size) for path in (store / "here" / "hosts").rglob("*"))
-    bad = repacked(store / "elsewhere.tar.gz", tmp_path / "bad.tar.gz", change, True)
-    assert allocpool("import", str(bad)).exit_code == 2
-    assert sorted((path, path.stat().st_size) for path in (store / "here" / "hosts").rglob("*")) == there
-
-
 @pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_SPARSE, tarfile.REGTYPE])
 def test_a_header_that_promises_much_is_refused_before_it_is_read(tmp_path: Path, data: Path, kind: bytes) -> None:
     member = tarfile.TarInfo("batch/trials.parquet")

@@ -14,7 +14,6 @@ from matplotlib.text import Text
 from allocpool.evidence import tables
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, judge
 from allocpool.packets.specs import OPTION_FIELDS, Configuration
-from allocpool.packets.tables import options_grid, options_table
 from allocpool.studies.native import claims
 from allocpool.studies.native import story as native_report
 from allocpool.studies.native.study import ladder
@@ -91,19 +90,6 @@ def test_four_trials_decide_no_step(trials: pd.DataFrame) -> None:
     few = trials[trials["block"] < 4]
     texts = native_report.ladder_table(few)["gain_text"]
     assert texts[texts != "-"].str.contains(r"about 1 more trial\b").all()
-
-
-def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> None:
-    wanted = {"configuration": "native / G1 / 25", "case": "B", "strategy": "pool"}
-    row = one(options_table(trials, "large_pages", "compact_headers"), **wanted)
-    assert float(row["text"].split()[0]) == pytest.approx(0.8, rel=0.03)
-    assert (row["option"], row["huge_pages_mb"]) == ("large_pages", 512)
-    assert row["with_ns"] / row["without_ns"] == pytest.approx(0.8, rel=0.03)
-    refused = synthetic.fail(trials, "native / G1 / 25 / large pages", "pool", "B", "unavailable", "no huge pages here")
-    row = one(options_table(refused, "large_pages"), **wanted)
-    assert (row["text"], row["why_not"]) == ("not measured", "unavailable: no huge pages here")
-    grid = options_grid(options_table(trials, "fresh"), "fresh", "aged")
-    assert set(grid["configuration"]) == {"C++ flat", "C++ slab"}
 
 
 def counted_trials(counter: str, work: float, misses: float, blocks: int) -> pd.DataFrame:

@@ -15,7 +15,6 @@ from allocpool.packets.cells import cells
 from allocpool.trial import noise
 from allocpool.trial.jit import Compilations, read_jit_log
 from allocpool.trial.noise import Noise, Pace, PaceMeter, disturbance
-from allocpool.trial.runner import run_trial
 
 LIMIT = 0.1
 QUIET: dict[str, Any] = {
@@ -112,26 +111,6 @@ def test_no_more_trials_are_run_again_than_the_profile_allows(data: Path, machin
     opened = campaign.open_study("batch", "smoke", {**SETTINGS, "repeated_share": 0.5})
     assert opened.run().repeated == 1
     assert opened.run().repeated == 1, "a second run adds none"
-
-
-def test_a_repetition_that_was_interrupted_is_made_up_for(
-    data: Path, machine: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine += [0.5]
-
-    def interrupted(task: Any, *others: Any) -> Any:
-        if task.attempt == 2:
-            raise KeyboardInterrupt
-        return run_trial(task, *others)
-
-    opened = campaign.open_study("batch", "smoke", SETTINGS)
-    with monkeypatch.context() as patch:
-        patch.setattr(campaign, "run_trial", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            opened.run()
-    assert campaign.open_study("batch", "smoke", SETTINGS).status().repeated == 0
-    done = campaign.open_study("batch", "smoke", SETTINGS).run()
-    assert (done.finished, done.repeated) == (2, 1)
 
 
 def test_a_record_tells_what_went_on_around_its_trial(data: Path) -> None:

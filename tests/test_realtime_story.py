@@ -131,22 +131,21 @@ def test_few_lost_is_told_apart_from_none_and_a_failure_has_its_reason() -> None
     assert "few lost" in table and "out of memory" in table and "pub. lost 17.0%" in table
 
 
-@pytest.mark.parametrize(("pool", "alloc"), [("pool", "alloc"), ("alloc", "pool")])
-def test_the_verdict_turns_with_the_data(pool: str, alloc: str) -> None:
-    word = {"pool": "pool", "alloc": "allocate"}[pool]
-    for dear in (700.0, None):
-        told = realtime_report.verdict(cells(placed(strategy=pool), placed(dear, strategy=alloc)))
-        assert f"In real time: {word}." in told
-    once = realtime_report.verdict(cells(placed(strategy=pool)[:4], placed(700.0, strategy=alloc)[:4]))
-    assert once.startswith("**Open.**")
+def test_a_search_with_another_heap_is_another_cell() -> None:
+    assert len(cells(search(), search(heap_factor=5.0, ndr_ns=100.0))) == 1
+    assert cells(search(), search(heap_factor=5.0, ndr_ns=100.0))["ndr_ns"].tolist() == pytest.approx(
+        [(300 * 285) ** 0.5]
+    )
 
 
-def test_what_trials_do_not_tell_apart_stays_open() -> None:
-    assert realtime_report.verdict(cells(placed(), placed(305.0, strategy="alloc"))).startswith("**Open.**")
-    assert realtime_report.verdict(cells(placed()).iloc[:0]).startswith("**Open.**")
-    neither = realtime_report.pool_or_allocate(cells(placed(None), placed(None, strategy="alloc")))
-    assert neither["decided"].tolist() == ["neither passes"]
-    both = realtime_report.pool_or_allocate(cells(placed(case="B"), placed(None, strategy="alloc", case="B")))
+def three(*searches: dict[str, Any]) -> pd.DataFrame:
+    """Cells of three searches each."""
+    return cells(*(one | {"block": block} for one in searches for block in range(3)))
+
+
+def test_a_side_without_an_interval_wins_by_no_number_of_times() -> None:
+    found = three(search(case="B"), losing(strategy="alloc", case="B"))
+    both = realtime_report.pool_or_allocate(found)
     assert both["decided"].tolist() == ["pooling"] and both["ratio"].isna().all()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 
 import pytest
@@ -224,25 +223,6 @@ def test_settings_that_would_be_misread_or_never_end_are_refused_in_a_line(text:
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 400
     told = CliRunner().invoke(main, ["plan", "batch", "--set", f"blocks={text}"])
     assert told.exit_code == 2 and told.output.count("\n") == 1 and len(told.output) < 600, told.output
-
-
-@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
-def test_a_profile_is_a_regular_file_of_a_bounded_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    path = tmp_path / "papermill-configs" / "tiny" / "02_batch.yaml"
-    path.parent.mkdir(parents=True)
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "device":
-        path.symlink_to("/dev/zero")
-    else:
-        path.touch()
-        os.truncate(path, 1 << 32)
-    monkeypatch.setattr(home, "home", lambda: tmp_path)
-    with pytest.raises(UserError) as refused:
-        campaign.open_study("batch", "tiny")
-    assert str(path) in str(refused.value)
 
 
 def test_an_unknown_profile_or_study_names_the_known_ones() -> None:

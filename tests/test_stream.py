@@ -305,18 +305,6 @@ def test_the_source_s_own_figures_go_through_the_same_tests() -> None:
 SETTINGS = {"asked_concurrent_gc_threads": "default-gc-threads", "asked_parallel_gc_threads": "default-gc-threads"}
 
 
-@pytest.mark.parametrize("axis", SETTINGS)
-@pytest.mark.parametrize(("factor", "outcome"), [(0.5, REFUTED), (1.0, REPRODUCED), (2.0, REPRODUCED)])
-def test_other_numbers_of_gc_threads_are_never_mixed_with_the_default(axis: str, factor: float, outcome: str) -> None:
-    tails: dict[tuple[int, int, int], float | None] = {(block, 1, 1000): 5 + block / 10 for block in range(6)}
-    other = table({key: (value or 0) * factor for key, value in tails.items()}, **{axis: 2})
-    every = pd.concat([table(tails), other])
-    assert verdicts_of(every)[SETTINGS[axis]].outcome == outcome
-    assert verdicts_of(every)["g1-within-target"].evidence["trials"].to_list() == [6]
-    assert stream_report.collector_table(every)["n"].to_list() == [6]
-    assert set(stream_report.curves(every, "events_per_second")["n"]) <= {6}
-
-
 @pytest.mark.parametrize(
     ("threads_ns", "tasklets_ns", "cheaper", "as_long"),
     [(5060.0, 100.0, REPRODUCED, REPRODUCED), (560.0, 100.0, REFUTED, REFUTED), (20_060, 100.0, REPRODUCED, REFUTED)],

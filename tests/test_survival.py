@@ -519,17 +519,3 @@ def test_writers_of_the_same_tables_at_once_do_not_meet(data: Path, made_up: Non
     assert [writer.exitcode for writer in writers] == [0] * 4
     assert len(store.read_tables("batch", one.profile.profile)[0]["trials"]) == 4
     assert not list(one.tidy_folder.glob(".*")), "what a write left"
-
-
-@pytest.mark.parametrize("place", ["raw", "tidy", "hosts", "trial"])
-def test_a_file_where_a_folder_is_meant_is_one_line_with_the_remedy(data: Path, made_up: None, place: str) -> None:
-    data.mkdir()
-    path = data / "raw" / opened(1).tasks[0].trial_id if place == "trial" else data / place
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(b"")
-    told = allocpool(*run_words(1))
-    if place == "hosts":
-        assert told.exit_code == 0, told.output
-        return
-    assert told.exit_code == 2 and told.output.count("\n") == 1 and str(path) in told.output, told.output
-    assert "set ALLOCPOOL_DATA to a folder that takes files" in told.output and path.is_file()

@@ -20,8 +20,8 @@ from allocpool.compile import sharing_library
 from allocpool.errors import UserError
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
 from allocpool.packets.comparisons import IN_CPP, NOW, THEN
-from allocpool.studies.threads import claims, story, tables
-from allocpool.studies.threads.specs import SharingSpec, ThreadsSearchSpec, ThreadsSpec
+from allocpool.studies.threads import claims, tables
+from allocpool.studies.threads.specs import SharingSpec, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, TOPOLOGIES, offered
 from allocpool.studies.threads.study import STUDY, ThreadsProfile
 from allocpool.studies.threads.tables import COUNTS, TRIALS
@@ -366,22 +366,6 @@ def test_real_time_has_books_of_every_ring_and_of_all(data: Path, language: str,
     lost = sum(ring["lost"] for ring in rings)
     assert (summary["loss_ratio"], summary["packets"]) == (lost / 10_000, 10_000 - lost)
     assert summary["cpu_ns_per_packet"] is None, "who waits for ticks has no cost"
-
-
-def test_a_search_finds_an_interval_that_loses_nothing(data: Path) -> None:
-    """With fewer processors than it takes the figure means nothing, but the way is whole."""
-    spec = ThreadsSearchSpec(
-        topology="sharded", threads=2, language="cpp", strategy="owner", seconds=0.05, warmup_seconds=0.01, case="A",
-        scale=0.05, queue_size=600, stored_count=300, low_ns=1e6, interval_ns=4e6, input_queue_ms=48, resolution=0.4,
-        confirmations=1, source_yields=True,
-    )  # fmt: skip
-    record = single.run_single(spec)
-    assert (record.status, record.reason) == ("ok", None), record.log_tail
-    searches = tables.tidy_threads([record])["searches"]
-    (found,) = searches.to_dict("records")
-    assert found["probes"] >= 1
-    assert pd.isna(found["ndr_passes_ns"]) or 1e6 <= found["ndr_passes_ns"] <= 4e6
-    assert list(story.searched(searches)["remark"]) == ["source slept: no finding"]
 
 
 @pytest.mark.parametrize(("apart", "kind"), [(0, "true_sharing"), (8, "false_sharing"), (64, None), (128, None)])
