@@ -25,13 +25,12 @@ from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
 from allocpool.studies.your_workload import check, packets, saved, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
-from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, WORKLOADS, at_length, outcome_of
-from allocpool.studies.your_workload.course import blocks_to_decide, more_to_stand
+from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, outcome_of
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import Recording, read_recording
 from allocpool.studies.your_workload.reader import OWN, advice_for, workload_of
 from allocpool.studies.your_workload.specs import MessagesSpec
-from allocpool.studies.your_workload.workload import CHOOSE, Cell, Workload, understood
+from allocpool.studies.your_workload.workload import CHOOSE, Workload, understood
 
 GIVEN = {"rate": "1e6", "bytes": "512", "in_flight": "20000", "heap": "4g", "delay": "50ms", "loss_ppm": "200"}
 POOL_NS = 200.0
@@ -576,23 +575,6 @@ def test_where_an_advice_can_not_be_saved_is_told_before_it_is_measured(data: Pa
     told = CliRunner().invoke(main, ["advise", "--minutes", "0", "--save", str(file)])
     assert told.exit_code == 2 and not file.exists()
     assert not (data / "raw").exists()
-
-
-def test_advice_is_checked_against_a_plan_of_its_own() -> None:
-    assert len(WORKLOADS) == 10
-    sizes = [understood(given).mean_bytes for given in WORKLOADS.values()]
-    flights = [understood(given).in_flight for given in WORKLOADS.values()]
-    assert (min(sizes), max(sizes), min(flights), max(flights)) == (64, 2**20, 10, 10**6)
-    laboratory = Laboratory(lambda _: 0.7, edge=lambda _: 1e9)
-    workload = understood(WORKLOADS["ticks"])
-    advice = advise(workload, 2.0, laboratory, quiet=True, clock=lambda: laboratory.now)
-    before = set(laboratory.records)
-    found, minutes = at_length(workload, 3.0, laboratory)
-    apart = {spec.block for spec in set(laboratory.records) - before}
-    assert min(apart) > max(spec.block for spec in before), "none of its trials is one of the advice's"
-    assert 3.0 <= minutes < 3.2
-    assert len(found.costs(Cell("g1", "alloc"))) >= 10
-    assert advice.answer == found.answer("g1") == "allocate"
 
 
 @pytest.mark.parametrize("stops_after", [3, 40])

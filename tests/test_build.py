@@ -8,12 +8,10 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from allocpool.compile import __main__ as compile_all
 from allocpool.compile import (
     code_hash,
     java_classpath,
@@ -21,7 +19,6 @@ from allocpool.compile import (
     sources,
 )
 from allocpool.errors import UserError
-from allocpool.runtimes import __main__ as fetch_all
 from allocpool.runtimes import find_javac
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -168,16 +165,3 @@ def test_a_failed_java_build_is_one_line_that_names_the_error_and_the_log(checko
     with pytest.raises(UserError, match=r"packets could not be built: .*Checksum\.java.* \(log: .*\)") as failed:
         java_classpath("packets")
     assert "\n" not in str(failed.value)
-
-
-@pytest.mark.parametrize("program", [compile_all.main, lambda: fetch_all.main(["11"])])
-def test_set_up_names_the_folder_that_takes_no_files(
-    program: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    taken = tmp_path / "taken"
-    taken.write_text("a file", encoding="utf-8")
-    for place in ("BUILD", "RUNTIMES"):
-        monkeypatch.setenv(f"ALLOCPOOL_{place}", str(taken / "below"))
-    assert program() == 1
-    (line,) = capsys.readouterr().err.splitlines()
-    assert str(taken) in line

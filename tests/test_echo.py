@@ -244,19 +244,3 @@ def test_more_connections_than_the_machine_allows_are_refused(monkeypatch: pytes
 def test_every_variant_of_the_study_is_a_spec_and_comes_back_from_it(key: str) -> None:
     variant = Variant.parse(key)
     assert EchoSpec(connections=1, seconds=1, **variant.settings()).variant == variant
-
-
-@pytest.mark.parametrize(
-    ("key", "complaint"),
-    [
-        ("java/stream", r"'java/stream' is not java/stream/THREADS/RUNTIME"),
-        ("java/buffered_reader:big/platform/25", r"is not java/buffered_reader\[:BUFFER\]/THREADS/RUNTIME"),
-        ("java/stream/green/25", r"unknown threads 'green': choose one of platform, virtual"),
-        ("cpp/epoll/25", r"'cpp/epoll/25' is not cpp/IO"),
-        ("go/epoll", r"unknown server 'go'"),
-        ("java/nio", r"unknown io of server java 'nio'"),
-    ],
-)
-def test_a_wrong_variant_is_refused(key: str, complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint):
-        Variant.parse(key)

@@ -12,9 +12,7 @@ import pytest
 import synthetic
 
 from allocpool.decisions import A_CHEAPER, B_CHEAPER
-from allocpool.errors import UserError
-from allocpool.machine import personality
-from allocpool.packets.specs import PacketsSpec, Configuration
+from allocpool.packets.specs import Configuration
 from allocpool.studies.instrument import experiments, speeds
 
 FLAT = synthetic.CONFIGURATIONS[-1:]
@@ -57,21 +55,6 @@ def test_iterations_follow_what_varies_and_what_it_costs() -> None:
     assert row["within"] == pytest.approx(0.10, rel=0.1)
     assert row["between"] == pytest.approx(0.02, rel=0.5)
     assert 12 < row["optimum"] < 50
-
-
-def test_what_holds_a_cause_fixed_is_a_part_of_the_configuration() -> None:
-    def spec(text: str) -> PacketsSpec:
-        return PacketsSpec(mode="x", strategy="alloc", **Configuration.parse(text).model_dump(exclude_none=True))
-
-    jvms = {word: spec(f"java/heap/g1/25/{word}").needs().jvm for word in ("twin", "foreground", "c1_only")}
-    options = {word: jvm.options for word, jvm in jvms.items() if jvm}
-    assert options == {"twin": (), "foreground": ("foreground",), "c1_only": ("c1_only",)}
-    assert spec("cpp/flat/fixed_addresses").needs().environment == {personality.FIXED_ADDRESSES: "1"}
-    assert spec("cpp/flat/twin").needs() == spec("cpp/flat").needs()
-    with pytest.raises(UserError, match="two options of one kind"):
-        Configuration.parse("java/heap/g1/25/twin/c1_only")
-    with pytest.raises(UserError, match="unknown option"):
-        Configuration.parse("cpp/flat/glibc/c1_only")
 
 
 def noted(**notes: Sequence[Any]) -> pd.DataFrame:

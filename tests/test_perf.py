@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import mmap
-import os
 
 import pytest
 
@@ -32,28 +30,6 @@ def test_the_kernel_counts_this_threads_page_faults_in_the_stretch_only() -> Non
                 fresh[page * mmap.PAGESIZE] = 1
         many = counters.stop()["page_faults"]
     assert many >= few + PAGES / 2  # the kernel may map some pages together
-
-
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        (
-            errno.ENOENT,
-            "in many virtual machines (perf_event_open: No such file or directory); run on the bare machine",
-        ),
-        (errno.EPERM, "sysctl kernel.perf_event_paranoid=2"),
-        (errno.ENOSYS, "perf_event_open is not offered on"),
-    ],
-)
-def test_the_reason_names_the_remedy(monkeypatch: pytest.MonkeyPatch, code: int, words: str) -> None:
-    def refused(_event: perf.Event) -> int:
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(perf, "_open", refused)
-    told = perf.why_no_hardware_counters()
-    assert told is not None
-    assert words in told
-    assert "\n" not in told
 
 
 @pytest.mark.parametrize("configuration", ["layout=flat language=cpp", "layout=flat language=java", "layout=native"])

@@ -11,16 +11,14 @@ import pytest
 from test_decision_map import Runner, runner
 from test_realtime_story import JAVA
 
-from allocpool import decisions
-from allocpool.campaign import campaign, sequential, tidy
-from allocpool.campaign.schedule import GIVEN_UP_AFTER
+from allocpool.campaign import campaign, tidy
 from allocpool.decisions import B_CHEAPER, OPEN
 from allocpool.errors import UserError
 from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
 from allocpool.packets.comparisons import NOW
 from allocpool.studies.realtime import cells as cell_rows
-from allocpool.studies.realtime import claims, explanations, placed, proof, story
-from allocpool.studies.realtime.cells import LOSES, realtime_cells
+from allocpool.studies.realtime import claims, placed, plots, proof, story
+from allocpool.studies.realtime.cells import PLACED, realtime_cells
 from allocpool.studies.realtime.placed import PlacedTrials, Seen
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO, RealtimeSpec
 from allocpool.studies.realtime.study import RealtimeProfile, questions_of_changes
@@ -171,93 +169,6 @@ CHANGED: list[dict[str, Any]] = [
     {"configurations": [ZGC], "strategies": ["pool"], "cases": ["C"], "queue_factor": 10},
     {"configurations": [f"{ZGC}/fresh"], "strategies": ["pool"], "cases": ["C"]},
 ]
-
-
-def edge_of_changed_ns(spec: Mapping[str, Any]) -> float:
-    """A longer queue cures it, a larger heap helps, the order of the pool does not."""
-    if spec["case"] == "B":
-        return 100.0
-    if spec["input_queue_ms"] > 5:
-        return 150.0
-    return 900.0 if spec["heap_mb"] == 5 * scaled_heap_mb("heap", "genzgc", 0.01) else 4_000.0
-
-
-def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runner) -> None:
-    runner.edge_ns = edge_of_changed_ns
-    part = {"configurations": [ZGC], "strategies": ["mix", "pool"], "cases": CASES, "scale": 0.01, "changed": CHANGED}
-    chosen = campaign.open_study("realtime", "quick", {"sweeps": {}, "decision_map": {}, "placed": part})
-    chosen.run_plan()
-    tables = tidy.tables_of(chosen.study, chosen.records())
-    assert len(tables["placed"]) == 40 and len(tables["changed"]) == 30 == len(runner.order) - 40
-    cells = realtime_cells(tables)
-    assert len(cells) == 4, "what is changed is no cell of the study"
-    assert isinstance(chosen.profile, RealtimeProfile)
-    narrow = chosen.profile.placed.model_copy(update={"cases": ("B",)})
-    assert len(questions_of_changes(chosen.profile.placed)) == 3 and not questions_of_changes(narrow), (
-        "none of a cell that is not placed"
-    )
-    asked = chosen.questions_table()
-    assert len(asked) == 5 and (asked["a"] != asked["b"]).all()
-    heap_mb = scaled_heap_mb("heap", "genzgc", 0.01)
-    assert asked["b"].str.endswith(f" with heap_mb {5 * heap_mb}, not {heap_mb}").sum() == 1
-
-    verdicts = claims.evaluate(cells, tables["trials"])
-    judged = explanations.of_claims(tables, cells, verdicts)
-    told = {(item.asked.comparison.rpartition("ZGC / 25 ")[2], item.asked.changed): item for item in judged}
-    assert {item.asked.claim for item in judged} == {
-        told.claim.text for told in verdicts if told.claim.id == "zgc-c-2m"
-    }
-    outcomes = {change: item.outcome for (cell, change), item in told.items() if cell == "pool C"}
-    assert outcomes == {
-        explanations.FRESH.words: OPEN, explanations.ROOMY.words: ablation.PART,
-        explanations.PATIENT.words: ablation.TURNS, explanations.FEW_ALIVE.words: ablation.TURNS,
-        explanations.WORK_ALONE.words: NOT_MEASURED,
-    }  # fmt: skip
-    assert told["mix C", explanations.ROOMY.words].outcome == NOT_MEASURED, "not asked for"
-    rows = ablation.table(judged)
-    of_pool = rows["comparison"] == "500 ns over heap / generational ZGC / 25 pool C"
-    (turned,) = rows[of_pool & (rows["changed"] == explanations.PATIENT.words)].to_dict("records")
-    assert turned["as it is"].startswith("0.1") and turned["after it"].startswith("3.")
-    assert "2 turn (once" in ablation.sentence(judged, verdicts)
-
-    takes_ns = [700.0 * math.exp(0.01 * (block % 3)) for block in tables["placed"]["block"]]
-    placed_ones = tables["placed"].assign(prologue_ns_per_packet=takes_ns)
-    by_work = explanations.of_claims({**tables, "placed": placed_ones}, cells, verdicts)
-    alone = [item for item in by_work if item.asked.changed == explanations.WORK_ALONE.words]
-    assert [item.outcome for item in alone] == [ablation.PART] * 2, "the work takes longer than the claim allows"
-    shown = ablation.table(alone)
-    assert shown["after it"].str.startswith("0.7").all()
-
-
-def test_a_strategy_that_its_configuration_has_alone_is_set_against_the_configuration_before(runner: Runner) -> None:
-    part = {"configurations": ["cpp/flat", KEY, "cpp/slab"], "cases": ["B"], "scale": 0.01, "trials": 4}
-    chosen = campaign.open_study("realtime", "quick", {"sweeps": {}, "decision_map": {}, "placed": part})
-    chosen.run_plan()
-    placed_ones = [task.spec for task in runner.order if isinstance(task.spec, RealtimeSpec)]
-    counts = Counter((spec.configuration.key, spec.strategy) for spec in placed_ones)
-    assert counts["cpp/slab/glibc", "pool"] == 4 and set(counts.values()) == {4} and len(counts) == 7
-    asked = chosen.questions_table().set_index("a")
-    assert asked.loc["C++ slab pool B", "b"] == "C++ flat pool B"
-    assert not asked.loc["C++ slab pool B", "primary"] and asked["primary"].sum() == 2
-
-
-@pytest.mark.parametrize("schedule", ["fixed", "sequential"])
-def test_a_cell_that_the_heap_cannot_hold_is_a_gap(runner: Runner, schedule: str) -> None:
-    runner.too_many = 2_500
-    chosen = opened(5, schedule)
-    if schedule == "fixed":
-        chosen.run_plan()
-    else:
-        sequential.measure([chosen], None)
-    tables = tidy.tables_of(chosen.study, chosen.records())
-    cells = realtime_cells(tables).set_index(["strategy", "case"])
-    assert cells.loc[("pool", "C"), "gap"] == "out of memory: Java heap space"
-    (fits,) = cells.loc[[("pool", "B")]].to_dict("records")
-    assert pd.isna(fits["gap"]) and fits["answer"] != LOSES
-    failed = tables["placed"][tables["placed"]["status"] != "ok"]
-    failures = failed.groupby("strategy").size()
-    assert failures.max() == GIVEN_UP_AFTER, "and is not tried again and again"
-    assert schedule == "sequential" or failures.eq(GIVEN_UP_AFTER).all()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from allocpool.runtimes import (
     OBEYED,
     collectors_on,
     discovery,
-    find_javac,
     find_runtime,
     find_runtimes,
     jvm_flags,
@@ -130,34 +129,6 @@ def test_a_jdk_of_any_release_is_found_in_the_user_s_list(tmp_path: Path, monkey
     assert (found[28].home, found[28].origin, found[28].version) == (homes[0], "user", "28.0.1+2")
     assert newest_runtime() == find_runtime(28) == found[28]
     assert find_runtime(26).home == homes[1]
-
-
-@pytest.mark.parametrize(
-    ("asked", "names"),
-    [("runtime=99", {"99", *map(str, FEATURES), "ALLOCPOOL_JDK_99"}), ("collector=magic", {"magic", *COLLECTORS})],
-)
-def test_a_trial_on_what_there_is_not_is_refused_in_a_line(asked: str, names: set[str]) -> None:
-    words = ["trial", "mode=batch", "layout=heap", "strategy=pool", "scale=0.001", "packets=1000", asked]
-    refused = CliRunner().invoke(cli.main, words)
-    assert refused.exit_code != 0
-    assert len(refused.output.strip().splitlines()) == 1
-    assert names <= set(re.findall(r"\w+", refused.output))
-
-
-def test_the_newest_compiler_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "allocpool.runtimes.javac.system_homes",
-        lambda: iter(
-            [
-                fake_jdk(tmp_path / "a", 17, javac=True),
-                fake_jdk(tmp_path / "b", 21, javac=True),
-                fake_jdk(tmp_path / "c", 25),
-            ]
-        ),
-    )
-    javac = find_javac()
-    assert (javac.feature, javac.home) == (21, tmp_path / "b")
-    assert javac.environment()["JAVA_HOME"] == str(tmp_path / "b")
 
 
 @pytest.mark.parametrize("name", OBEYED)

@@ -21,13 +21,13 @@ from great_tables import GT
 from playwright.sync_api import Browser, ConsoleMessage, ViewportSize, sync_playwright
 from playwright.sync_api import Page as Tab
 
-from allocpool import home, notebook
+from allocpool import notebook
 from allocpool.campaign import store
 from allocpool.campaign.hosts import called
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.evidence.shown import Nothing, Shown
-from allocpool.site import _taken, build_site, render
+from allocpool.site import _taken, build_site
 
 v4: Any = nbformat.v4
 
@@ -344,33 +344,6 @@ def test_a_browser_finds_a_page_by_search(site: Path, tab: Tab) -> None:
 
 
 @in_a_browser
-def test_links_and_anchors_lead_somewhere(site: Path, tab: Tab) -> None:
-    for name in PAGES:
-        visit(tab, site, name)
-        for href in tab.eval_on_selector_all("a[href]", "every => every.map((each) => each.getAttribute('href'))"):
-            target, _, anchor = href.partition("#")
-            if target.startswith(("http:", "https:")):
-                continue
-            file = site / unquote(target or f"{name}.html")
-            assert file.is_file(), f"{name}: {href}"
-            if anchor and file.suffix == ".html":
-                assert f'id="{anchor}"' in file.read_text(encoding="utf-8"), f"{name}: {href}"
-
-
-@in_a_browser
-def test_claims_sort_and_have_addresses(site: Path, tab: Tab) -> None:
-    visit(tab, site, query="#claim-not-so")
-    claims = tab.locator("table.claims tbody tr")
-    assert claims.evaluate_all("rows => rows.map((row) => row.id)") == ["claim-so", "claim-not-so"]
-    tab.get_by_role("button", name="claim").first.click()
-    assert claims.evaluate_all("rows => rows.map((row) => row.id)") == ["claim-not-so", "claim-so"]
-    evidence = tab.get_by_text("alloc over pool").first
-    assert not evidence.is_visible()
-    tab.locator("table.claims summary").first.click()
-    assert evidence.is_visible()
-
-
-@in_a_browser
 @pytest.mark.parametrize(
     ("size", "scheme", "names"), [(DESKTOP, "light", PAGES), (PHONE, "light", PAGES), (PHONE, "dark", PAGES[:3])]
 )
@@ -407,48 +380,3 @@ def test_figures_say_what_they_show_and_take_the_ink_of_a_dark_page(site: Path, 
         assert paper == tab.evaluate("getComputedStyle(document.body).backgroundColor"), scheme
         context.close()
     assert inks[0] != inks[1]
-
-
-CHECKOUT_NOTEBOOKS = {
-    "00_findings": f"from allocpool import notebook\nnotebook.finished('00_findings', {PROVENANCE!r}, 'Yes.')",
-    "01_raises": "raise ValueError('told in one line')",
-    "02_dies": "import os\nos._exit(0)",
-    "03_endless": "import sys\nfrom IPython.display import Markdown, display\ndisplay(Markdown('*shown*'))\n"
-    "print('printed')\nprint('aside', file=sys.stderr)\nprofile",
-    "04_unconfigured": "1",
-}
-
-
-@pytest.fixture(scope="module")
-def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout of its own with notebooks that end in every way there is, rendered by papermill."""
-    root = tmp_path_factory.mktemp("checkout")
-    (root / "pyproject.toml").write_text('name = "allocpool"\n', encoding="utf-8")
-    (root / "docs").symlink_to(home.home() / "docs")
-    configs = root / "papermill-configs" / "tiny"
-    configs.mkdir(parents=True)
-    for name, code in CHECKOUT_NOTEBOOKS.items():
-        parameters = v4.new_code_cell("profile = None", metadata={"tags": ["parameters"]})
-        cells = [v4.new_markdown_cell(f"# {name}"), parameters, v4.new_code_cell(code)]
-        metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-        (root / "notebooks").mkdir(exist_ok=True)
-        stored = v4.new_notebook(cells=cells, metadata=metadata)
-        nbformat.write(stored, root / "notebooks" / f"{name}.ipynb")
-        if name != "04_unconfigured":
-            (configs / f"{name}.yaml").write_text("profile: tiny\n", encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ALLOCPOOL_HOME", str(root))
-        return render("tiny", root / "out").parent
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("01_raises", "told in one line"),
-        ("02_dies", "its process ended with status 0 before its end"),
-        ("03_endless", "stopped before its end"),
-        ("04_unconfigured", "profile tiny has no parameters for it"),
-    ],
-)
-def test_a_notebook_that_does_not_reach_its_end_is_a_page_that_says_so(rendered: Path, name: str, words: str) -> None:
-    assert words in (banner(rendered, name) or "")

@@ -21,11 +21,10 @@ from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
-from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED, Verdict, published_says
+from allocpool.evidence.claims import published_says
 from allocpool.percentiles import samples_needed
 from allocpool.runtimes.threads import APPLICATION, group_of
 from allocpool.studies.stream import claims
-from allocpool.studies.stream import story as stream_report
 from allocpool.studies.stream.child import stream as child
 from allocpool.studies.stream.child import stream_search
 from allocpool.studies.stream.latency import catch_up_ms, kept_up
@@ -33,7 +32,7 @@ from allocpool.studies.stream.measurement import Timeliness
 from allocpool.studies.stream.specs import EngineSpec, StreamSearchSpec, StreamSpec, StreamSwitchSpec
 from allocpool.studies.stream.study import STUDY as STREAM
 from allocpool.studies.stream.study import StreamProfile
-from allocpool.studies.stream.tables import SEARCHES, SWITCH_ROWS, TRIALS, tidy_stream
+from allocpool.studies.stream.tables import TRIALS, tidy_stream
 from allocpool.trial.record import TrialRecord
 
 pytestmark = pytest.mark.usefixtures("first_compiler_only")
@@ -261,16 +260,6 @@ def test_profiles_plan_and_their_expected_length(name: str) -> None:
         assert all(spec.windows >= samples_needed(99.99) for spec in specs if not spec.hiccup_ms)
 
 
-NO_SEARCHES, NO_SWITCHES = frame([], SEARCHES), frame([], SWITCH_ROWS)
-
-
-def verdicts_of(
-    trials: pd.DataFrame, searches: pd.DataFrame = NO_SEARCHES, switches: pd.DataFrame = NO_SWITCHES
-) -> dict[str, Verdict]:
-    measured = {"trials": trials, "searches": searches, "switches": switches}
-    return {item.claim.id: item for item in claims.evaluate(measured, 10)}
-
-
 def table(tails: Mapping[tuple[int, int, int], float | None], **columns: Any) -> pd.DataFrame:
     """Trials of G1 by (block, threads, events per second); None is one that fell behind."""
     rows = []
@@ -303,27 +292,6 @@ def test_the_source_s_own_figures_go_through_the_same_tests() -> None:
 
 
 SETTINGS = {"asked_concurrent_gc_threads": "default-gc-threads", "asked_parallel_gc_threads": "default-gc-threads"}
-
-
-@pytest.mark.parametrize(
-    ("threads_ns", "tasklets_ns", "cheaper", "as_long"),
-    [(5060.0, 100.0, REPRODUCED, REPRODUCED), (560.0, 100.0, REFUTED, REFUTED), (20_060, 100.0, REPRODUCED, REFUTED)],
-)
-def test_switches_are_judged(threads_ns: float, tasklets_ns: float, cheaper: str, as_long: str) -> None:
-    shared = table({(0, 1, 1000): 1}).iloc[0].to_dict()
-    kept = {name: shared[name] for name in SWITCH_ROWS.columns if name in shared}
-    rows = [
-        {**kept, "trial_id": str(block), "block": block, "parties": 4, "way": way, "p50_ns": ns}
-        for block in range(6)
-        for way, ns in (("empty", 60.0), ("tasklets", tasklets_ns), ("platform", threads_ns))
-    ]
-    switches = frame(rows, SWITCH_ROWS)
-    verdicts = verdicts_of(frame([], TRIALS), switches=switches)
-    assert verdicts["tasklets-switch-cheaper"].outcome == cheaper
-    assert verdicts["thread-switch-2-to-10-us"].outcome == as_long
-    once = verdicts_of(frame([], TRIALS), switches=switches[switches["block"] == 0])
-    assert once["tasklets-switch-cheaper"].outcome == OPEN
-    assert stream_report.switch_table(switches)["n"].to_list() == [6, 6, 6]
 
 
 SEARCH = {
@@ -381,19 +349,3 @@ def test_wrong_searches_are_one_line(settings: dict[str, Any], said: str) -> Non
         single.parse_spec(words)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def searched(found: dict[tuple[int, int], tuple[float | None, float | None]]) -> pd.DataFrame:
-    """Searches of generational ZGC by (block, threads): items per second that hold, and that fail."""
-    shared = table({(0, 1, 1000): 1}).iloc[0].to_dict()
-    rows = [
-        {
-            **{name: shared[name] for name in SEARCHES.columns if name in shared}, "trial_id": f"{block}-{threads}",
-            "block": block, "configuration": "gen. ZGC / 25", "collector": "genzgc", "cooperative_threads": threads,
-            "target_ms": 10, "held": "first", "resolution": 0.1, "confirmations": 2, "low_events_per_second": 1,
-            "high_events_per_second": 10**7, "tail": "p99.99", "holds_items_per_second": holds,
-            "fails_items_per_second": fails,
-        }
-        for (block, threads), (holds, fails) in found.items()
-    ]  # fmt: skip
-    return frame(rows, SEARCHES)

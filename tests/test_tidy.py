@@ -16,8 +16,7 @@ from allocpool.campaign import campaign, dictionary, store, tidy
 from allocpool.campaign.registry import STUDY_NAMES, study_named
 from allocpool.errors import UserError
 from allocpool.packets.columns import COUNTS, ITERATIONS, TRIALS
-from allocpool.trial.record import GC_LOG, unavailable_record
-from allocpool.trial.stops import KEPT
+from allocpool.trial.record import unavailable_record
 
 CHOSEN = {"configurations": ["cpp/flat", "java/heap/serial/17"], "strategies": ["pool"], "cases": ["A"], "blocks": 1}
 
@@ -121,26 +120,6 @@ def test_a_trial_without_what_it_must_have_measured_counts_as_not_run(
     assert {id for table in tables.values() for id in table["trial_id"]} == {other.trial_id}
     (line,) = capsys.readouterr().err.splitlines()
     assert broken.trial_id in line and ".".join(("measurement", *path)) in line
-
-
-def test_a_log_of_garbage_costs_its_trial_only(opened: campaign.Campaign, capsys: pytest.CaptureFixture[str]) -> None:
-    (java,) = [record for record in opened.records() if record.gc_log_bytes]
-    log = Path(java.directory) / GC_LOG
-    whole = log.read_bytes()
-    kept = log.with_name(KEPT)
-    kept.unlink(missing_ok=True)
-    log.write_bytes(b"\xff\x00 no log\n".ljust(len(whole), b"x"))
-    try:
-        again = campaign.open_study("batch", "smoke", CHOSEN)
-        capsys.readouterr()
-        assert java.trial_id not in set(again.tables()["trials"]["trial_id"]) and len(again.tables()["trials"]) == 1
-        (line,) = capsys.readouterr().err.splitlines()
-        assert (
-            java.trial_id in line and "without its folder it runs again" in line and "not a garbage collection" in line
-        )
-    finally:
-        log.write_bytes(whole)
-        kept.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize(
