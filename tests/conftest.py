@@ -19,7 +19,7 @@ gc.set_threshold(50_000, 20, 100)
 # Tests measure nothing that anybody reads, so several processes of them may run at once.
 os.environ["ALLOCPOOL_LOCK"] = str(Path(tempfile.gettempdir()) / f"allocpool-tests-{os.getpid()}.lock")
 
-LONGEST = ("test_story.py", "test_additions.py", "test_same_work.py", "test_realtime.py")
+LONGEST = ("test_story.py", "test_fleet.py", "test_survival.py", "test_same_work.py", "test_realtime.py")
 """Files that go first, so that none of several processes is left alone with one at the end."""
 
 
