@@ -25,7 +25,6 @@ from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
 from allocpool.studies.your_workload import check, packets, saved, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
-from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, outcome_of
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import Recording, read_recording
 from allocpool.studies.your_workload.reader import OWN, advice_for, workload_of
@@ -587,35 +586,6 @@ def test_a_check_that_is_interrupted_is_none_and_goes_on_from_its_records(stops_
     laboratory.stops_after = None
     whole = Laboratory()
     assert check.check("ticks", 2.0, 2.0, laboratory)[2:] == check.check("ticks", 2.0, 2.0, whole)[2:]
-
-
-@pytest.mark.parametrize(
-    ("advice", "at_length", "outcome"),
-    [
-        ("pool", "pool", AGREE), ("either", "either", AGREE), ("pool", "allocate", DISAGREE),
-        ("either", "pool", DISAGREE), ("open", "pool", OPEN), ("pool", "open", OPEN), ("open", "open", OPEN),
-    ],
-)  # fmt: skip
-def test_only_what_is_decided_agrees_or_differs(advice: str, at_length: str, outcome: str) -> None:
-    assert outcome_of(advice, at_length) == outcome
-
-
-def test_checks_are_kept_a_row_for_each_workload_and_machine_and_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(check, "_path", lambda: tmp_path / "checked" / check.FILE)
-    assert story.checks(check.load()).empty
-    host = read_host()
-    laboratory = Laboratory(lambda _: 0.7, edge=lambda _: 1e9)
-    for name in ("tiles", "ticks", "tiles"):
-        check.keep(check.check(name, 2.0, 2.0, laboratory), host)
-    rows = check.load()
-    assert rows["workload"].to_list() == ["ticks", "tiles"], "once each, in the order of the workloads in the file"
-    assert set(rows["outcome"]) == {AGREE} and set(rows["host_id"]) == {host.fingerprint()}
-    table = story.checks(rows)
-    assert "machine" not in table
-    elsewhere = pd.concat([rows, rows.assign(host_id="0" * 12, advice="pool", outcome=DISAGREE, low=2.0, high=3.0)])
-    assert "machine" in story.checks(elsewhere)
 
 
 PROGRAM = """

@@ -12,10 +12,8 @@ import synthetic
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from allocpool.evidence import reference
-from allocpool.evidence.style import PHONE_PX, alt
-from allocpool.evidence.trials import configuration
-from allocpool.packets import cells, columns, published, tables
+from allocpool.evidence.trials import configuration, records
+from allocpool.packets import cells, tables
 from allocpool.packets import plots as packets_plots
 from allocpool.packets.specs import Configuration
 from allocpool.studies.batch import plots as batch_plots
@@ -60,27 +58,6 @@ def test_a_failed_cell_says_why(results: pd.DataFrame) -> None:
     assert (cell["n"], cell["trials"], cell["gap"]) == (0, 2, "out of memory: Java heap space")
     assert cell["gap_word"] == "out of memory"
     assert pd.isna(cell["ns"])
-
-
-def test_every_published_figure_is_found_by_a_measured_row(results: pd.DataFrame) -> None:
-    table = published.published_batch()
-    assert len(table) == len(reference.load("allocate_or_pool_batch"))
-    assert not table.duplicated(["language", "layout", "family", "strategy", "case"]).any()
-    assert results["published_ns"].notna().all()
-
-
-def test_what_the_article_did_not_vary_has_no_published_figure() -> None:
-    keys = [
-        "cpp/flat", "cpp/flat/jemalloc", "java/heap/g1/25", "java/heap/g1/25/compact_headers", "cpp/flat/glibc/inline",
-        "java/native/g1/25/fresh", "java/heap/g1/25/lean_view", "cpp/allocating/payload", "cpp/flat/host_cpu",
-    ]  # fmt: skip
-    rows = pd.DataFrame([
-        {**configuration.model_dump(), "configuration": configuration.label, "strategy": "alloc", "case": "B"}
-        for configuration in map(Configuration.parse, keys)
-    ])  # fmt: skip
-    found = published.with_published(rows)
-    assert found["published_ns"].notna().tolist() == [True, False, True, *[False] * 6]
-    assert found["published_configuration"].notna().tolist() == [True, False, True, *[False] * 6]
 
 
 def test_a_best_cell_says_how_many_others_may_be_as_cheap() -> None:

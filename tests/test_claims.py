@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -11,7 +10,7 @@ import synthetic
 
 from allocpool import findings
 from allocpool.errors import UserError
-from allocpool.evidence import claims, reference, tables
+from allocpool.evidence import claims, tables
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
     EQUIVALENT,
@@ -30,12 +29,11 @@ from allocpool.evidence.tables import NOT_TESTED
 from allocpool.packets.comparisons import (
     AS_PARALLEL,
     NOW,
-    PUBLISHED,
     SET_UPS,
     THEN,
     Batch,
 )
-from allocpool.studies.batch.claims import BATCH_CLAIMS, case_a_evidence, evaluate, implied_case_a_size
+from allocpool.studies.batch.claims import BATCH_CLAIMS, evaluate
 from allocpool.studies.native.claims import NATIVE_CLAIMS
 from allocpool.studies.pauses.claims import PAUSES_CLAIMS
 from allocpool.studies.realtime.claims import REALTIME_CLAIMS
@@ -317,133 +315,6 @@ def test_the_published_cms_rows_are_told_apart_by_their_shape() -> None:
     assert story.which_cms(parallel_fits).startswith("Distance in shape")
     few = evaluate(parallel_fits[parallel_fits["block"] < 4], [BY_ID["cms-is-cms"]])[0]
     assert few.outcome == OPEN
-
-
-def test_each_release_has_its_own_distance() -> None:
-    of_25 = ("java", "heap", "parallel", 25, None, "heap / Parallel / 25")
-
-    def far_off(row: dict[str, object]) -> float:
-        shape = 30.0 if row["case"] == "B" else 1.0
-        return synthetic.published_centre(row) * (shape if row["runtime"] == 25 else 1.0)
-
-    one, both = (
-        synthetic.trials(blocks=5, centre=far_off, configurations=(HEAP_CMS, CMS, *more)) for more in ((), (of_25,))
-    )
-    found = [evaluate(trials, [BY_ID["cms-is-cms"]])[0] for trials in (one, both)]
-    assert [verdict.outcome for verdict in found] == [REFUTED, REFUTED]
-    assert found[1].evidence["larger"].to_list() == ["distance of Parallel 11"]
-
-
-def test_equal_shapes_do_not_decide_which_collector_it_was() -> None:
-    trials = synthetic.trials(centre=true_to_article, noise=0.05, blocks=5)
-    assert evaluate(trials, [BY_ID["cms-is-cms"]])[0].outcome == OPEN
-
-
-def test_the_shape_needs_both_collectors() -> None:
-    found = evaluate(synthetic.trials(configurations=(HEAP_CMS,)), [BY_ID["cms-is-cms"]])[0]
-    assert (found.outcome, len(found.evidence)) == (OPEN, 0)
-
-
-def test_published_object_counts_imply_the_size_of_case_a() -> None:
-    gc, cases = reference.load("allocate_or_pool_gc"), reference.load("allocate_or_pool_cases")
-    sizes = implied_case_a_size(gc, cases)["implied_size"]
-    assert sizes.to_list() == pytest.approx([1000.0] * len(sizes), rel=0.01)
-    found = judged_case_a(gc)
-    assert found.outcome == REFUTED
-
-
-def judged_case_a(gc: pd.DataFrame) -> Verdict:
-    """The claim on the size of case A, put to these object counts; it asks nothing of a campaign."""
-    cases = reference.load("allocate_or_pool_cases")
-    claim = replace(BY_ID["case-a-size"], evidence=lambda _batch: case_a_evidence(gc, cases))
-    return claims.judge(claim, Batch(synthetic.trials(blocks=1), PUBLISHED))
-
-
-def gc_with_case_a(size: float) -> pd.DataFrame:
-    """The published object counts, had case A had that size."""
-    gc = reference.load("allocate_or_pool_gc")
-    in_a = gc["case"] == "A"
-    per_packet = gc["strategy"].map({"alloc": 11, "mix": 5, "pool": 5})
-    gc.loc[in_a, "live_objects_millions"] += (size - 1000) * per_packet[in_a] / 1e6
-    return gc
-
-
-@pytest.mark.parametrize(("size", "outcome"), [(10_000, REPRODUCED), (1_000, REFUTED)])
-def test_the_size_of_case_a_goes_either_way(size: float, outcome: str) -> None:
-    assert judged_case_a(gc_with_case_a(size)).outcome == outcome
-
-
-def test_counts_that_disagree_leave_the_size_of_case_a_open() -> None:
-    gc = gc_with_case_a(10_000)
-    gc.loc[0, "live_objects_millions"] = 0.045
-    assert judged_case_a(gc).outcome == OPEN
-
-
-def test_stored_tables_of_an_older_version_say_what_they_are() -> None:
-    now = synthetic.trials(blocks=1, cases=("A", "B"))
-    then = now.drop(columns=["lazy_heap", "explicit_gc", "pause_target", "pool_order", "pool_reuse"])
-    then.loc[then["case"] == "A", ["queue_size", "stored_count"]] = 1_000
-    told = in_todays_words({"trials": then})["trials"]
-    assert set(told["case"]) == {"A10k", "B"}
-    cms, g1 = (set(told.loc[told["collector"] == name, "configuration"]) for name in ("cms", "g1"))
-    assert cms == {"heap / CMS / 11 / lean view / pause target / fresh"}
-    assert g1 == {"heap / G1 / 25 / lean view / fresh", "native / G1 / 25 / lean view / fresh"}
-    assert told.loc[told["collector"] != "cms", "explicit_gc"].isna().all()
-    pd.testing.assert_frame_equal(in_todays_words({"trials": now})["trials"], now)
-
-
-def test_both_sizes_of_case_a_stand_side_by_side() -> None:
-    def centre(row: dict[str, object]) -> float:
-        return 150.0 if row["case"] == "A10k" else 100.0
-
-    trials = synthetic.trials(cases=("A", "A10k"), centre=centre, noise=0.001, configurations=(HEAP_CMS,))
-    rows = story.case_a_table(trials)
-    assert set(rows["strategy"]) == set(synthetic.STRATEGIES)
-    assert {row[:3] for row in rows["A10k over A"]} == {"1.5"}
-    assert rows.set_index("strategy").loc["pool", "published, ns"] == "346"
-
-
-def test_a_setting_is_set_beside_the_same_cell_as_set() -> None:
-    lazy = Configuration.parse("java/heap/parallel/11/lazy_heap")
-    rows = (HEAP_CMS, (*HEAP_CMS[:5], lazy.label))
-    trials = synthetic.trials(
-        blocks=5, cases=("B",), noise=0.001, configurations=rows,
-        centre=lambda row: 200.0 if row["configuration"] == lazy.label else 100.0,
-    )  # fmt: skip
-    trials["huge_pages_mb"] = 0.0
-    trials["lazy_heap"] = (trials["configuration"] == lazy.label).astype("boolean")
-    (row,) = story.settings_table(trials[trials["strategy"] == "pool"]).to_dict("records")
-    assert (row["configuration"], row["setting"]) == (HEAP_CMS[5], "lazy_heap")
-    assert row["cost with over without"].startswith("2.")
-
-
-def test_verdicts_are_told_with_their_set_up_what_was_published_and_what_is_missing(article: Verdicts) -> None:
-    found = list(article.values())
-    rows = claims.verdict_table(found)
-    assert len(rows) == len(found)
-    assert list(rows) == ["claim", "set-up", "verdict", "found", "published figures", "missing"][: rows.shape[1]]
-    evidence = tables.evidence_table(found)
-    assert set(evidence["claim"]) == {claim.text for claim in BATCH_CLAIMS}
-    assert 0 < evidence["found"].str.endswith(OTHER_WAY).sum() < len(evidence)
-    assert claims.tally(found).startswith(f"Of {len(found)} verdicts on {len(BATCH_CLAIMS)} claims, ")
-
-
-def test_a_tally_names_only_the_outcomes_that_there_are() -> None:
-    def told(claim: str, outcome: str) -> Verdict:
-        return Verdict(replace(BATCH_CLAIMS[0], id=claim), outcome, "", pd.DataFrame(), ())
-
-    verdicts = [told("one", REPRODUCED), told("two", REPRODUCED), told("three", OPEN)]
-    assert claims.tally(verdicts) == "Of 3 published claims, 2 reproduced, 1 open."
-    assert claims.tally(verdicts[2:]) == "Of 1 published claim, none is decided."
-
-
-def test_what_is_missing_is_told_in_short() -> None:
-    cells_missing = [Missing(f"cell {number}", "not run") for number in range(5)]
-    assert (
-        claims.told_missing([*cells_missing, Missing("CMS", "absent")])
-        == "cell 0; cell 1; 3 more: not run. CMS: absent"
-    )
-    assert claims.told_missing([]) == ""
 
 
 def test_findings_have_every_claim_of_every_study_before_anything_is_measured() -> None:

@@ -49,13 +49,6 @@ def test_the_outlook_follows_from_plans_and_from_what_was_measured(monkeypatch: 
     assert whole.cells > 0 and whole.spread is not None and (whole.smallest_effect or 0.0) > 0
 
 
-def test_more_minutes_are_more_trials_of_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "look", lambda _meter, _seconds: QUIET)
-    first_round = outlook("quick")
-    less, nearly, more = (outlook("quick", factor * first_round.minutes).trials for factor in (0.3, 0.95, 2.0))
-    assert less < FEWEST == nearly == first_round.trials < more, "what primary questions ask for comes before all else"
-
-
 @pytest.mark.parametrize("profile", ["standard", "article"])
 @pytest.mark.parametrize("study", [study.name for study in every_study()])
 def test_a_long_profile_takes_the_trials_that_a_verdict_needs(study: str, profile: str) -> None:

@@ -92,12 +92,6 @@ def test_more_is_decided_than_by_as_many_trials_everywhere() -> None:
     assert machine.decided(pairs(20)) > fixed.decided(pairs(20))
 
 
-def test_the_time_is_kept() -> None:
-    machine = Machine(cells([1.1] * 5, 0.3))
-    assert machine.run(pairs(5), 77) <= 77
-    assert machine.run(pairs(5), 0) == 0
-
-
 def test_other_questions_wait_for_primary_ones() -> None:
     questions = [*pairs(2), Question("a2", "b2", primary=False)]
     machine = Machine(cells([1.3, 1.3, 1.3]))
