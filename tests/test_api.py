@@ -15,7 +15,7 @@ import pytest
 
 import allocpool
 from allocpool import api, home
-from allocpool.campaign import single, store
+from allocpool.campaign import hosts, single, store
 from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.errors import UserError
 from allocpool.packets.batch import BatchSpec
@@ -69,12 +69,6 @@ def test_importing_it_imports_nothing_heavy_and_a_subpackage_hides_no_function()
     assert done.stdout.strip() == "True"
     with pytest.raises(AttributeError):
         allocpool.no_such_function  # type: ignore[attr-defined]  # noqa: B018
-
-
-def test_every_function_is_declared_to_type_checkers() -> None:
-    declared = (home.home() / "src/allocpool/__init__.pyi").read_text(encoding="utf-8")
-    names = {line.rpartition(" ")[2] for line in declared.splitlines()}
-    assert names == allocpool._SURFACE  # type: ignore[attr-defined]
 
 
 def test_comparisons_are_those_of_the_judged_table_of_the_page(compared: api.Compared) -> None:
@@ -203,3 +197,10 @@ def test_source_is_quoted_with_its_line() -> None:
     lines = (home.home() / "src/allocpool/api.py").read_text(encoding="utf-8").splitlines()
     assert lines[quoted.line - 1] == quoted.text.splitlines()[0]
     assert "except OSError" in str(quoted).splitlines()[-1]
+
+
+def test_other_tables_and_hosts() -> None:
+    assert {"trial_id", "start_ns"} <= set(allocpool.load("batch", table="iterations"))
+    every = list(hosts.of_hosts("realtime", "standard"))
+    frame = allocpool.load("realtime", hosts="all")
+    assert frame["host"].nunique() > 1 and set(frame["host"]) <= {one.label for one in every}

@@ -44,7 +44,6 @@ from allocpool.evidence.claims import (
     shown_by,
     verdict_table,
 )
-from allocpool.evidence.trials import gap_of
 from allocpool.studies.allocation import claims as allocation
 from allocpool.studies.batch import claims as batch
 from allocpool.studies.buffered_io import claims as buffered_io
@@ -240,17 +239,6 @@ def test_what_is_true_is_reproduced_and_its_reverse_refuted(rows: int) -> None:
 
 def test_four_trials_decide_nothing_whatever_the_ratio() -> None:
     assert {name for outcomes, _ in campaigns(4, 3, [9.0], 5) for name in outcomes} == {OPEN}
-
-
-def test_a_gap_is_the_commonest_failure() -> None:
-    trials = pd.DataFrame({
-        "status": ["ok", "crashed", "out_of_memory", "out_of_memory"],
-        "reason": [None, "signal 11", None, "Java heap space"],
-    })  # fmt: skip
-    assert gap_of(trials) == ("out of memory", "Java heap space")
-    assert gap_of(trials).text == "out of memory: Java heap space"
-    assert gap_of(trials[:1]).text == "no figure"
-    assert gap_of(trials[:0]).text == "not part of this campaign"
 
 
 def every_verdict(of: str) -> list[Verdict]:
