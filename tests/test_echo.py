@@ -170,7 +170,7 @@ def load_of(runner: subprocess.Popen[str]) -> psutil.Process | None:
     return None
 
 
-@pytest.mark.parametrize("key", ["java/buffered_reader/platform/25", "cpp/epoll"])
+@pytest.mark.parametrize("key", ["cpp/epoll", pytest.param(KEYS[0], marks=pytest.mark.long)])
 def test_a_load_generator_that_dies_fails_the_trial_and_leaves_no_process(key: str, data: Path) -> None:
     variant = [f"{name}={value}" for name, value in Variant.parse(key).settings().items()]
     with long_trial(*variant) as (runner, load):
@@ -183,7 +183,7 @@ def test_a_load_generator_that_dies_fails_the_trial_and_leaves_no_process(key: s
     awaited(lambda: not [process for process in family if process.is_running()])
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_a_runner_that_dies_takes_server_and_load_with_it(how: signal.Signals, data: Path) -> None:
     with long_trial("server=cpp", "io=threads") as (runner, _load):
         family = psutil.Process(runner.pid).children(recursive=True)

@@ -135,7 +135,7 @@ BY_THE_SAME_ACT: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize(("runtime", "collector"), [(11, "parallel"), (25, "g1")])
+@pytest.mark.parametrize(("runtime", "collector"), [(25, "g1"), pytest.param(11, "parallel", marks=pytest.mark.long)])
 @pytest.mark.parametrize("disturbance", EXPECTED)
 def test_attribution_finds_a_cause_that_is_known(data: Path, runtime: int, collector: str, disturbance: str) -> None:
     record = run(

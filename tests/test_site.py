@@ -230,6 +230,7 @@ MARKUP = (
 LINKS = "![planted](http://planted/) [planted](http://planted/) [planted](javascript:planted) <http://planted/>"
 
 
+@pytest.mark.long
 def test_no_text_from_elsewhere_is_markup_on_any_page(tmp_path: Path) -> None:
     """Of tables, sentences, captions, figures, claims, settings, provenance, errors, names of hosts."""
     drawing, (axis,) = style.new_figure(1, 1, style.WIDTH, 2.0)
@@ -345,7 +346,11 @@ def test_a_browser_finds_a_page_by_search(site: Path, tab: Tab) -> None:
 
 @in_a_browser
 @pytest.mark.parametrize(
-    ("size", "scheme", "names"), [(DESKTOP, "light", PAGES), (PHONE, "light", PAGES), (PHONE, "dark", PAGES[:3])]
+    ("size", "scheme", "names"),
+    [
+        (PHONE, "dark", PAGES[:2]),
+        *(pytest.param(size, "light", PAGES, marks=pytest.mark.long) for size in (DESKTOP, PHONE)),
+    ],
 )
 def test_it_is_readable_by_everyone(
     site: Path, browser: Browser, size: ViewportSize, scheme: Any, names: tuple[str, ...]

@@ -116,6 +116,7 @@ def test_a_taken_port_is_one_line(data: Path) -> None:
     assert "\n" not in record.reason
 
 
+@pytest.mark.long
 def test_the_member_listens_on_loopback_only_and_dies_with_the_trial(data: Path) -> None:
     settings = [f"{name}={value}" for name, value in {**SHORT, "mode": "stream", "seconds": 30}.items()]
     command = subprocess.Popen(

@@ -501,6 +501,7 @@ def test_what_has_not_ended_well_runs_again_only_when_it_is_asked_for(data: Path
     assert records(data) == both, "a second attempt is the last"
 
 
+@pytest.mark.long
 def test_writers_of_the_same_tables_at_once_do_not_meet(data: Path, made_up: None) -> None:
     one = opened(4)
     one.run()
