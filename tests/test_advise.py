@@ -109,59 +109,6 @@ def test_the_answer_is_the_truth(laboratory: Laboratory, answer: str, by_losses:
     assert story.report(told).startswith(story.answer(told).replace("**", ""))
 
 
-def test_the_page_opens_with_the_answer_and_before_there_is_one_with_what_the_study_says() -> None:
-    told = ask(Laboratory(lambda _: 0.7), minutes=4.0)
-    nothing = tidy.frame([], study_named("your_workload").schemas["trials"])
-    assert story.opening(told, nothing).startswith(story.answer(told))
-    assert not story.strategies(told).empty and not story.collectors(told).empty
-    before = replace(told, trials=0)
-    assert story.opening(before, nothing).endswith(story.take_home_of(nothing))
-    assert story.strategies(before).empty and story.collectors(before).empty
-
-
-def test_neither_is_told_and_no_time_would_settle_it() -> None:
-    told = ask(Laboratory(edge=loses_from(2e5, 2e5)), minutes=3.0)
-    assert told.neither
-    assert told.minutes_more is None
-
-
-def costs_of(ratio: float, noise: float, seed: int) -> tuple[list[float], list[float]]:
-    chance = np.random.default_rng(seed)
-    sides = [np.exp(chance.normal(math.log(each), noise, LOOKS[-1])).tolist() for each in (ratio, 1.0)]
-    return sides[0], sides[1]
-
-
-@pytest.mark.parametrize(("ratio", "noise"), [(1.0, 0.1), (1.1, 0.1), (1.3, 0.2), (1.05, 0.05)])
-def test_about_half_of_costs_are_decided_by_the_trials_that_were_estimated(ratio: float, noise: float) -> None:
-    settled = []
-    for seed in range(40):
-        a, b = costs_of(ratio, noise, seed)
-        if decide(a[:5], b[:5]).verdict != "open":
-            continue
-        more = blocks_to_decide(a[:5], b[:5])
-        assert more is not None
-        looks = [look for look in LOOKS if 5 < look <= 5 + more]
-        settled.append(any(decide(a[:look], b[:look]).verdict != "open" for look in looks))
-    assert len(settled) >= 20
-    assert 0.35 < sum(settled) / len(settled) < 0.9
-
-
-def test_trials_that_are_still_needed_grow_with_the_square_of_the_spread_and_are_not_made_up() -> None:
-    sides = [[0.9, 1.0, 1.1, 1.0, 1.0, 1.05, 0.95, 1.0], [1.0, 0.9, 1.1, 1.0, 1.05, 1.0, 1.0, 0.95]]
-    few, wide = (blocks_to_decide(*([cost**power for cost in side] for side in sides)) for power in (2, 4))
-    assert few is not None
-    assert wide is not None
-    assert 3 < (8 + wide) / (8 + few) < 5
-    assert blocks_to_decide([2.0, 2.01, 2.02], [1.0, 1.01, 1.02]) == 2, "the first look is at five"
-    assert blocks_to_decide([1.0], [1.0, 2.0]) is None, "of one trial no spread is known"
-
-
-def test_trials_at_the_readers_rate_are_taken_to_go_on_as_they_are() -> None:
-    assert standing([False] * more_to_stand([])) == HOLDS
-    assert more_to_stand([False, True, False]) > 50, "one in three shows neither for long"
-    assert 0 < more_to_stand([False] * 4) < more_to_stand([])
-
-
 def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
     told = ask(Laboratory(lambda _: 3.0, noise=0.001), minutes=0.4)
     assert told.effect.n < 5
@@ -345,25 +292,6 @@ def test_collectors_are_compared_and_the_cheapest_is_advised() -> None:
     assert set(told.collectors) == {"serial", "parallel", "g1", "genzgc", "shenandoah", "genshenandoah"}
     assert len(story.collectors(told)) == 2 * len(told.collectors)
     assert story.chosen(told) in story.report(told)
-
-
-def test_a_collector_that_is_not_shown_to_be_cheapest_is_told_so() -> None:
-    told = ask(Laboratory(noise=0.3), minutes=12.0, collector=CHOOSE)
-    assert ": open (" in story.chosen(told)
-    assert story.chosen(ask(Laboratory(), minutes=1.0)) == ""
-
-
-def test_what_would_settle_it_counts_every_collector() -> None:
-    assert ask(Laboratory(), minutes=0.2, collector=CHOOSE).minutes_more is None, "no spread is known yet"
-    told = ask(Laboratory(), minutes=2.0, collector=CHOOSE)
-    assert told.effect.n < 5
-    assert told.minutes_more
-    assert told.minutes + told.minutes_more > len(told.collectors) * 2 * (5 + 3) * 4.0 / 60
-
-
-def test_where_nothing_is_in_flight_one_buffer_stands_against_allocation() -> None:
-    told = ask(Laboratory(lambda _: 1.5), minutes=2.0, in_flight="0")
-    assert set(told.headroom) == {"alloc", "reuse"}
 
 
 def test_json_has_what_programs_read() -> None:
@@ -788,3 +716,12 @@ def test_a_broken_recording_is_a_line(
 def test_a_check_of_what_is_on_record_measures_nothing(data: Path) -> None:
     told = CliRunner().invoke(main, ["bench", "advice", "--on-record", "--workload", "ticks"])
     assert told.exit_code == 0 and not (data / "raw").exists()
+
+
+def test_checks_are_kept_a_row_for_each_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "_path", lambda: tmp_path / "checked" / check.FILE)
+    assert check.load().empty
+    for name in ("tiles", "ticks", "tiles"):
+        check.keep(check.check(name, 2.0, 2.0, Laboratory(edge=lambda _: 1e9)), read_host())
+    rows = check.load()
+    assert rows["workload"].to_list() == ["ticks", "tiles"] and set(rows["outcome"]) == {check.AGREE}
