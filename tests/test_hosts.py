@@ -278,7 +278,7 @@ def _only_manifest(files: dict[str, bytes]) -> None:
         (_other_columns, True, "study batch can't be shown"),
         (_other_words("language"), True, "study batch can't be shown"),
         (_other_words("collector"), True, "study batch can't be shown"),
-        (_many_rows, True, "study batch can't be shown"),
+        pytest.param(_many_rows, True, "study batch can't be shown", marks=pytest.mark.long),
         (_long_texts, True, "study batch can't be shown"),
         (_only_raw, True, "bad.tar.gz"),
         (_only_manifest, True, "bad.tar.gz"),

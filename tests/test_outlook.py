@@ -40,6 +40,7 @@ def test_an_effect_that_is_called_smallest_is_decided_in_about_80_percent() -> N
     assert 0.7 * 300 < shown < 0.9 * 300
 
 
+@pytest.mark.long
 def test_the_outlook_follows_from_plans_and_from_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "look", lambda _meter, _seconds: QUIET)
     whole = outlook("standard")

@@ -97,6 +97,7 @@ def test_two_cells_are_told_apart_by_their_trials_and_more_only_help() -> None:
     assert few.verdict == OPEN and few.decision.blocks_needed == 1
 
 
+@pytest.mark.long
 def test_errors_are_within_what_is_stated_as_stored_and_again() -> None:
     stored, again = proof.load(proof.CELLS_FILE), proof.cell_errors(60, (10,))
     for rates in (stored, again):
