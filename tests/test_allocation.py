@@ -137,29 +137,6 @@ def test_every_profile_is_a_plan_of_distinct_trials(profile: str) -> None:
     assert planned and len({item.spec for item in planned}) == len(planned)
 
 
-def test_a_campaign_goes_on_past_a_trial_that_runs_out_of_memory(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The heap of a collector that frees, and no bound on what is allocated: it is used up at once, and surely.
-    monkeypatch.setattr("allocpool.studies.allocation.specs.never_frees", lambda _collector: False)
-    settings: dict[str, Any] = {
-        "blocks": 1,
-        "access": [],
-        "fragmentation": [],
-        "jmh": [],
-        "live_mb": 50.0,
-        "allocation": [
-            {"served_by": ["epsilon/17"], "techniques": ["direct_buffer"], "bytes": [64]},
-            {"served_by": ["glibc"], "techniques": ["malloc"], "bytes": [1024]},
-        ],
-    }
-    opened = campaign.open_study("allocation", "smoke", settings)
-    status = opened.run()
-    assert status.missing == 0
-    trials = opened.tables()["trials"].set_index("technique")
-    assert trials.loc["malloc", "status"] == "ok"
-    assert trials.loc["direct_buffer", "status"] == "out_of_memory"
-    assert trials.loc["direct_buffer", "reason"] == "Epsilon used up its heap"
-
-
 def test_jmhs_own_json_is_read() -> None:
     result = {
         "jmhVersion": "1.37",
@@ -258,14 +235,6 @@ def test_alike_is_an_equality_shown_by_its_trials(factors: tuple[float, ...], ou
         trials.loc[(trials["memory"] == "direct") & (trials["block"] == block), "ns_per_pass"] *= factor
     assert outcomes(trials)["copies-alike"] == outcome
     assert outcomes(trials[trials["block"] < 4])["copies-alike"] == OPEN
-
-
-def test_copies_that_differ_by_as_much_as_matters_are_rarely_called_alike() -> None:
-    random, alike = np.random.default_rng(5), 0
-    for _ in range(200):
-        heap, direct = (np.exp(random.normal(level, 0.2, 5)) for level in (0.0, math.log(2)))
-        alike += decisions.compare(heap.tolist(), direct.tolist(), 2.0).p_equal <= 0.05
-    assert alike <= 19  # of 200 at 5%: more are as unlikely as one in a hundred
 
 
 def test_each_claim_can_fail() -> None:

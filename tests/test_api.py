@@ -87,24 +87,7 @@ def test_every_study_loads_with_labels_and_a_cost(study: str) -> None:
     assert len(frame) == len(stored) > 0
     assert frame["configuration"].notna().all() and not frame["configuration"].str.contains(" / ").any()
     assert frame[frame.attrs["cost"]].notna().any()
-    assert not {"ns_per_packet", "cpu_ns_per_packet"} & set(frame)
-
-
-@pytest.mark.parametrize(
-    ("ratios", "noise", "kind"),
-    [
-        ({2_000: 2.0, 200_000: 2.0}, 0.01, "pool"),
-        ({2_000: 0.5, 200_000: 0.5}, 0.01, "alloc"),
-        ({2_000: 2.0, 200_000: 0.5}, 0.01, "turns"),
-        ({2_000: 1.0, 200_000: 1.0}, 0.01, "no difference"),
-        ({2_000: 1.0, 200_000: 1.2}, 0.9, "inconclusive"),
-    ],
-)
-def test_the_kind_of_a_headline(ratios: dict[int, float], noise: float, kind: str) -> None:
-    one = allocpool.compare(made(ratios, noise), a="alloc", b="pool", by=BY)
-    assert allocpool.headline(one).kind == kind
-    both = pd.concat([made(ratios, noise), made(ratios, noise, "C++ flat")])
-    assert allocpool.headline(allocpool.compare(both, a="alloc", b="pool", by=BY)).kind == kind
+    assert not {"configuration", "ns_per_packet", "cpu_ns_per_packet"} & set(frame)
 
 
 def test_a_margin_turns_a_small_difference_into_none() -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
-from papermill.iorw import papermill_io
 
 from allocpool import home
 from allocpool.campaign import registry, single
@@ -48,14 +47,22 @@ def test_the_example_of_every_mode_is_a_valid_trial(mode: str) -> None:
     assert single.parse_spec(registry.mode_named(mode).example.split()).mode == mode
 
 
-@pytest.mark.long
-def test_the_packets_benchmark_tells_ratios_their_spread_and_that_the_work_was_the_same(data: Path) -> None:
-    sizes = ["--scale", "0.001", "--seconds", "0.01", "--warmup-seconds", "0.01"]
-    told = allocpool("bench", "packets", "--rounds", "1", "--case", "A", "--collector", "serial", *sizes)
+SIZES = "case=A scale=0.001 seconds=0.01 warmup_seconds=0.01"
+SPECS = [f"mode=batch language=cpp layout={layout} strategy=pool {SIZES}" for layout in ("flat", "slab")]
+
+
+def test_the_benchmark_of_ratios_has_a_line_per_spec_and_a_ratio_to_the_first(data: Path) -> None:
+    told = allocpool("bench", "ratio", "--rounds", "1", *SPECS)
     assert told.exit_code == 0, told.output
-    assert told.output.startswith("case A: one trial, spread unknown; same checksum\n")
-    assert re.search(r"^  cpp/slab / cpp/flat: [\d.]+; [\d.,]+ ns against [\d.,]+ ns$", told.output, re.MULTILINE)
-    assert "  java/flat/serial/25 / java/native/serial/25: " in told.output
+    first, second = told.output.splitlines()
+    assert re.fullmatch(r"[\d.,]+", first.removeprefix(f"{SPECS[0]}: "))
+    assert re.fullmatch(r"[\d.,]+; over the first [\d.]+", second.removeprefix(f"{SPECS[1]}: "))
+
+
+def test_the_benchmark_of_trials_has_a_line_per_spec(data: Path) -> None:
+    told = allocpool("bench", "trial", "--rounds", "1", *SPECS)
+    assert told.exit_code == 0, told.output
+    assert [line.split(":")[0] for line in told.output.splitlines()] == SPECS
 
 
 @pytest.mark.long
@@ -208,17 +215,6 @@ def test_an_ended_command_ends_its_child_even_where_interrupts_are_ignored(data:
     process.communicate(timeout=30)
     assert process.returncode != 0
     assert not list((data / "raw" / "single").glob("*/result.json"))
-
-
-def test_papermill_names_the_line_of_a_file_that_is_no_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    file = Path("papermill-configs") / "quick.yaml"
-    file.parent.mkdir()
-    file.write_text("profile: quick\ncases: [A\nblocks: 3\n", encoding="utf-8")
-    with pytest.raises(click.ClickException, match="line 3"):
-        papermill_io.read(str(file), [".yaml"])
-    file.write_text("profile: quick\n", encoding="utf-8")
-    assert papermill_io.read(str(file), [".yaml"]) == "profile: quick\n"
 
 
 def test_every_documented_trial_is_valid() -> None:

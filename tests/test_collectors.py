@@ -107,28 +107,10 @@ def test_a_heap_that_does_not_fit_is_refused_with_one_that_does(monkeypatch: pyt
     assert check(17, "g1", 3036, direct_mb=512).feature == 17
 
 
-def test_only_cms_logs_at_level_debug_and_phases_only_on_request(tmp_path: Path) -> None:
-    for feature in FEATURES:
-        for name in collectors_on(feature):
-            log = " ".join(jvm_flags(name, feature, heap_mb=64, gc_log=tmp_path / "gc.log"))
-            assert ("gc=debug" in log) == (name == "cms")
-            assert "phases" not in log
-    assert "gc+phases=debug" in " ".join(jvm_flags("g1", 17, heap_mb=64, gc_log=tmp_path / "gc.log", phases=True))
-
-
 @pytest.mark.parametrize("pause_target_ms", [0, -5])
 def test_a_pause_target_is_positive(pause_target_ms: int) -> None:
     with pytest.raises(UserError, match="1 or more"):
         collector_flags("g1", 17, pause_target_ms=pause_target_ms)
-
-
-def test_options_are_flags_only_where_they_are_asked_for_and_exist() -> None:
-    plain = " ".join(jvm_flags("g1", 25, heap_mb=64))
-    assert "UseCompactObjectHeaders" not in plain and "UseTransparentHugePages" not in plain
-    asked = jvm_flags("g1", 25, heap_mb=64, options=("no_compact_headers", "large_pages"), unsafe=True)
-    assert {"-XX:-UseCompactObjectHeaders", "-XX:+UseTransparentHugePages"} <= set(asked)
-    assert "--sun-misc-unsafe-memory-access=allow" in asked
-    assert "--sun-misc-unsafe-memory-access=allow" not in jvm_flags("g1", 21, heap_mb=64, unsafe=True)
 
 
 @pytest.mark.parametrize("word", flags.JVM_OPTIONS)

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from allocpool.cli import main
 from allocpool.compare.command import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
-from allocpool.decisions import ALPHA, FEWEST, decide, decide_together
+from allocpool.decisions import ALPHA, FEWEST, decide
 
 DATA = Path(__file__).resolve().parent / "compare_data"
 
@@ -191,20 +191,6 @@ def test_a_csv_of_two_sides_is_decided(tmp_path: Path) -> None:
     assert rows(tmp_path / "base", tmp_path / "new")[""]["ratio"] == pytest.approx(row["ratio"])
 
 
-def test_cells_are_decided_together(tmp_path: Path) -> None:
-    sides = {"x": (costs(6), costs(6, 300.0, seed=2)), "y": (costs(6), costs(6, seed=3, spread=0.4))}
-    lines = [
-        f"{k},{side},{values[k]},{cell}"
-        for cell, pair in sides.items()
-        for side, values in zip("ab", pair, strict=True)
-        for k in range(6)
-    ]
-    found = rows(written(tmp_path / "x.csv", "\n".join(["block,side,value,cell", *lines])))
-    wanted = decide_together([(b, a) for a, b in sides.values()])
-    assert [row["level"] for row in found.values()] == pytest.approx([d.level for d in wanted])
-    assert [row["verdict"] for row in found.values()] == [SLOWER, INCONCLUSIVE]
-
-
 @pytest.mark.parametrize(
     ("delimiter", "comma", "encoding"),
     [(";", True, "utf-8"), ("\t", True, "utf-8-sig"), (",", False, "utf-16"), ("|", False, "utf-8-sig")],
@@ -269,17 +255,6 @@ def test_wrong_arguments_are_refused_in_one_line(tmp_path: Path) -> None:
         assert "out of range" in refusal(file, *option)
     go, other = written(tmp_path / "go", GO.format(1, 1, 1)), written(tmp_path / "jmh", jmh([[1.0]]))
     assert "one format" in refusal(go, other)
-
-
-def test_a_benchmark_of_one_side_is_named(tmp_path: Path) -> None:
-    def text(names: str) -> str:
-        return "".join(f"goos: x\n{''.join(f'Benchmark{n} 1 {x} ns/op' + chr(10) for n in names)}" for x in costs(6))
-
-    base, new = written(tmp_path / "base", text("AB")), written(tmp_path / "new", text("BC"))
-    found = told(base, new)
-    assert [row["benchmark"] for row in found["benchmarks"]] == ["BenchmarkB [s/op]"]
-    assert len(found["warnings"]) == 2
-    assert "no benchmark is in both" in refusal(written(base, text("AB")), written(new, text("CD")))
 
 
 # Verdicts, options and output

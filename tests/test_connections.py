@@ -22,8 +22,6 @@ from allocpool.studies.buffered_io.tables import PARTS_TABLE, TRIALS
 MB = 2**20
 PUBLISHED = ("buffered_reader:256", "buffered_reader:512", "buffered_reader:4096", "buffered_reader:8192",
              "buffered_reader:16384", "buffered_stream:512", "buffered_stream:8192", "stream")  # fmt: skip
-
-
 IDLE_BYTES = 642e6 / 30_000
 
 
@@ -180,20 +178,6 @@ Total         10009       47352000
         "byte_buffer": 0, "other": 1000,
     }  # fmt: skip
     assert footprint.heap_by_kind(told, "byte_buffer")["byte_buffer"] == 10_000_000
-
-
-def test_the_figures_and_sentences_of_the_page_are_made_of_any_campaign() -> None:
-    for trials in (published_trials(), frame([], TRIALS)):
-        parts = parts_of(trials, {"stack": 30_000.0, "char_buffer": 33_000.0})
-        plots.cost_of_a_connection(trials)
-        plots.memory_against_connections(trials)
-        plots.connection_parts(trials, parts)
-        plots.cpu_against_buffer(trials)
-        plots.neighbour(trials)
-        connections.chars_and_bytes(trials, parts)
-        connections.baselines_table(trials)
-        assert echo_report.verdict(trials)
-        assert len(echo_report.cpu_table(trials)) == trials["variant"].nunique()
 
 
 @pytest.mark.parametrize("profile", profiles.names())

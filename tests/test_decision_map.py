@@ -19,7 +19,6 @@ from allocpool.files import write_atomically
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import map_story, plots, proof, story
 from allocpool.studies.realtime.placed import Seen, of_interval
-from allocpool.studies.realtime.tables import SCHEMAS
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, Launch, TrialRecord
 from allocpool.trial.runner import Task
@@ -242,7 +241,7 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     assert (maps.within_tried(faster)["edge_ns"].dropna() >= faster["interval_ns"].min()).all()
 
     # What is decided comes first.
-    undecided = three(search(), search(strategy="alloc"))
-    searches, mapped = story.verdict(undecided), map_story.verdict(tables)
-    assert searches.startswith("**Open.**") and not mapped.startswith("**Open.**")
-    assert story.conclusion(tables, undecided) == f"{mapped}\n\n{searches}"
+    undecided = cells(adaptive(), adaptive(strategy="alloc"))
+    of_cells, mapped = story.verdict(undecided), map_story.verdict(tables)
+    assert of_cells.startswith("**Open.**") and not mapped.startswith("**Open.**")
+    assert story.conclusion(tables, undecided) == f"{mapped}\n\n{of_cells}"

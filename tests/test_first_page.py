@@ -11,7 +11,6 @@ import pytest
 import synthetic
 
 from allocpool import findings
-from allocpool.campaign.store import effect_of
 from allocpool.decisions import EFFECT
 from allocpool.errors import UserError, unknown_choice
 from allocpool.evidence import tables
@@ -64,35 +63,6 @@ def test_each_study_is_judged_by_the_effect_of_its_own_campaign(
             (folder / "provenance.json").write_text(json.dumps({"profile": profile}), encoding="utf-8")
     found = findings.Measured("made-up")
     assert (found.effect, found.realtime_effect) == effects
-
-
-def test_a_damaged_provenance_tells_no_effect_but_what_to_do(data: Path) -> None:
-    folder = data / "tidy" / "made-up" / "batch"
-    folder.mkdir(parents=True)
-    (folder / "provenance.json").write_text("{", encoding="utf-8")
-    with pytest.raises(UserError, match=r"`allocpool run batch --profile made-up` makes it anew"):
-        effect_of("made-up", "batch")
-
-
-def test_smoke_says_that_it_means_nothing() -> None:
-    host = {"cpu_model": "Abacus", "logical_cores": 2, "memory_mb": 2048}
-    about = {"host": host, "first_trial_utc": "2026-01-01T00", "last_trial_utc": "2026-01-02T00"}
-    words = {name: findings.where_and_when(findings.Measured(name), about) for name in ("smoke", "nonesuch")}
-    assert words["smoke"].startswith("**These figures mean nothing**")
-    assert words["nonesuch"].startswith("Measured on Abacus, 2 hardware threads, 2 GiB, 2026-01-01 to 2026-01-02.")
-
-
-def test_a_deadline_that_was_measured_on_another_machine_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = {"cpu_model": "Abacus", "logical_cores": 2, "memory_mb": 2048}
-    about = {"host": host, "host_id": "here", "first_trial_utc": "2026-01-01T00", "last_trial_utc": "2026-01-02T00"}
-    other = about | {"host": host | {"cpu_model": "Slide rule"}, "host_id": "there"}
-    found = findings.Measured("nonesuch")
-    assert "another machine" not in findings.where_and_when(found, about)
-    monkeypatch.setattr(store, "stored", lambda *_which: ({}, about))
-    assert "deadline" not in findings.where_and_when(found, about)
-    monkeypatch.setattr(store, "stored", lambda *_which: ({}, other))
-    told = findings.where_and_when(found, about)
-    assert "Slide rule" in told
 
 
 def claim(name: str, shown: str, ratio: float = 2.0) -> Claim[float]:

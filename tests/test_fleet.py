@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -50,28 +49,6 @@ def until(holds: Callable[[], object], seconds: float = 300.0) -> None:
 
 def children_of(process: int) -> list[psutil.Process]:
     return [one for one in psutil.Process(process).children() if "allocpool.trial.child" in one.cmdline()]
-
-
-def test_what_is_cancelled_beneath_its_client_is_asked_for_again() -> None:
-    answers: list[object] = [UnboundLocalError("result"), TimeoutError(), 7]
-    asked: list[object] = []
-
-    def result(timeout: float) -> object:
-        answer = answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def submit(*words: object, **_how: object) -> Any:
-        asked.append(words)
-        return SimpleNamespace(result=result)
-
-    of: Any = SimpleNamespace(
-        client=SimpleNamespace(submit=submit), workers_of=lambda _host: {"here"}, alive=lambda: {"here"},
-        require_scheduler=lambda: None,
-    )  # fmt: skip
-    assert fleet.RemoteHost(of, read_host(), 1, "here").ask(max, 3, 7) == 7
-    assert asked == [(max, 3, 7)] * 2
 
 
 @pytest.mark.long

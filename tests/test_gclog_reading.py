@@ -315,6 +315,26 @@ def test_two_outputs_of_one_run_are_counted_once(tmp_path: Path) -> None:
     assert log.repeated == 3 and log.unread_count == 0
 
 
+@pytest.mark.parametrize("name", ["17-g1-decorations.default-gc-star", "25-genzgc-stalls", "11-shenandoah-steady"])
+def test_two_outputs_of_one_run_with_the_same_decorations_are_counted_once(name: str, tmp_path: Path) -> None:
+    content = golden_bytes(name)
+    once = read_gc_log(write(tmp_path, content, "once.log"))
+    log = read_gc_log(write(tmp_path, b"".join(line * 2 for line in content.splitlines(keepends=True))))
+    for table in ("pauses", "safepoints", "stalls", "concurrent_phases", "heap"):
+        assert getattr(log, table).equals(getattr(once, table))
+    assert once.repeated == 0 and log.repeated >= len(once.pauses) > 0
+    assert log.unread_count == once.unread_count
+
+
+def test_only_the_same_line_is_a_repeated_one(tmp_path: Path) -> None:
+    other_number, other_time = SHORT.replace(b"GC(0)", b"GC(1)"), SHORT.replace(b"0.100s", b"0.101s")
+    assert other_number != SHORT != other_time
+    log = read_gc_log(write(tmp_path, FIRST + SHORT + other_number + other_time))
+    assert len(log.pauses) == 3 and log.repeated == 0
+    undecorated = SHORT.removeprefix(b"[0.100s][info][gc] ")
+    assert len(read_gc_log(write(tmp_path, undecorated * 2)).pauses) == 2, "nothing says that it is the same moment"
+
+
 def test_a_hole_in_a_log_is_found(tmp_path: Path) -> None:
     content = golden_bytes("17-g1-steady")
     hole = b"\n".join(line for line in content.splitlines() if b" GC(3) " not in line)
@@ -349,8 +369,6 @@ CommandLine flags: -XX:+PrintGC -XX:+PrintGCDetails -XX:+UseParallelGC
 STOPPED_8 = b"""Total time for which application threads were stopped: 0.01 seconds, Stopping threads took: 0.0 seconds
 [GC (Allocation Failure)  33280K->5208K(125952K), 0.0051234 secs]
 """
-
-
 OPENJ9 = b"""<?xml version="1.0" encoding="UTF-8"?>
 
 <verbosegc xmlns="http://www.ibm.com/j9/verbosegc" version="84cdc9b">

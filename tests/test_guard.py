@@ -27,8 +27,6 @@ with guarded(child):
     print(child.stdout.readline().decode().strip(), child.pid, flush=True)
     sys.stdin.read()
 """
-
-
 _BUILD = """
 import pathlib, signal, sys, time
 from allocpool.compile._run import step

@@ -26,7 +26,6 @@ from allocpool.cli import main
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision, combine
 from allocpool.errors import UserError
 from allocpool.evidence import hosts as shown
-from allocpool.evidence.style import alt
 from allocpool.machine.host import NAME, read_host
 
 Z = 1.959963984540054

@@ -15,12 +15,11 @@ from dpkt import pcap, pcapng
 from shared_jvm import records_of
 
 from allocpool.campaign import single
-from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.studies.your_workload import replay
 from allocpool.studies.your_workload import sizes as distribution
 from allocpool.studies.your_workload.specs import LAYOUTS, MessagesSpec
-from allocpool.studies.your_workload.study import STUDY, YourProfile
+from allocpool.studies.your_workload.study import STUDY
 from allocpool.trial.record import TrialRecord
 
 MESSAGES, HEAP_MB = 6_000, 256
@@ -305,24 +304,3 @@ def test_what_makes_no_sense_is_refused_in_one_line(settings: dict[str, Any], sa
     with pytest.raises(UserError) as told:
         single.parse_spec(words)
     assert said in str(told.value) and "\n" not in str(told.value)
-
-
-def test_a_plan_has_each_strategy_that_goes_with_a_workload() -> None:
-    profile = YourProfile(
-        profile="p", blocks=2, seconds=1, warmup_seconds=0, java=("array/g1/25",), cpp=("glibc",),
-        strategies=("alloc", "pool", "netty", "reuse"),
-        workloads={
-            "kept": {"in_flight": 10, "heap_mb": 64}, "at_once": {"sizes": "128"},
-            "uncollected": {"java": ["array/epsilon/25"], "in_flight": 1, "blocks": 5},
-        },
-    )  # fmt: skip
-    machine = Machine(cores=2)
-    planned = STUDY.plan(profile, machine)
-    assert len(planned) == 2 * (3 + 4 + 2 + 3) + 5 * 3
-    for blocks in (0, "many"):
-        with pytest.raises(ValueError, match="blocks is a whole number from 1"):
-            profile.model_validate(profile.model_dump() | {"workloads": {"odd": {"blocks": blocks}}})
-    assert len(STUDY.questions(profile, machine)) == 2 + 3 + 1 + 2 + 2
-    assert STUDY.catalogue(profile, planned)["planned"].sum() == 7
-    with pytest.raises(ValueError, match="unknown key 'colour'"):
-        profile.model_validate(profile.model_dump() | {"workloads": {"odd": {"colour": "red"}}})

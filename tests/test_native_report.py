@@ -11,10 +11,11 @@ import synthetic
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from allocpool import stats
 from allocpool.evidence import tables
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, judge
 from allocpool.packets.specs import OPTION_FIELDS, Configuration
-from allocpool.studies.native import claims
+from allocpool.studies.native import claims, plots
 from allocpool.studies.native import story as native_report
 from allocpool.studies.native.study import ladder
 
@@ -86,10 +87,15 @@ def test_the_ladder_tells_each_steps_gain_and_the_whole_way(trials: pd.DataFrame
     assert pd.isna(one(table, language="C++", case="B", step="separate")["gain"])
 
 
-def test_four_trials_decide_no_step(trials: pd.DataFrame) -> None:
-    few = trials[trials["block"] < 4]
-    texts = native_report.ladder_table(few)["gain_text"]
-    assert texts[texts != "-"].str.contains(r"about 1 more trial\b").all()
+def test_steps_of_the_argument_are_judged(trials: pd.DataFrame) -> None:
+    gains = native_report.gains_table(trials).query("case == 'B'")
+    assert list(gains["from ns"] / gains["to ns"]) == pytest.approx([3.0, 80 / 75, 7.5, 4.0, 5.0], rel=0.03)
+    pays, equal = native_report.PAYS, native_report.NO_GAIN
+    assert gains["verdict"].tolist() == [pays, equal, pays, pays, pays]
+    assert f"4 {pays} in case B" in native_report.verdict(trials)
+    reverse = trials.assign(ns_per_packet=1e4 / trials["ns_per_packet"])
+    assert pays not in set(native_report.gains_table(reverse)["verdict"])
+    assert "not measured" in native_report.verdict(trials[:0])
 
 
 def counted_trials(counter: str, work: float, misses: float, blocks: int) -> pd.DataFrame:
@@ -137,14 +143,6 @@ def test_what_fits_the_caches_misses_none_and_what_exceeds_them_twice_misses_as_
 def texts(figure: Figure) -> list[str]:
     figure.savefig(io.BytesIO(), format="png", dpi=40)
     return [text.get_text() for text in figure.findobj(Text)]
-
-
-def test_events_are_told_with_what_counted_and_why_others_did_not() -> None:
-    grid = native_report.events_grid(COUNTED)
-    assert list(grid.columns) == ["configuration", "case", "counted", "instructions", "l1d misses"]
-    assert list(grid.iloc[0]) == ["C++ flat", "B", "simulated", "144", "1.73"]
-    nothing = COUNTED[COUNTED["event"].isna()]
-    assert native_report.events_grid(nothing).empty
 
 
 def test_the_figure_of_steps_names_units_and_gains(trials: pd.DataFrame) -> None:

@@ -90,7 +90,7 @@ def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -
 
 
 def test_settings_that_differ_from_the_profiles_are_named() -> None:
-    taken = {"blocks": 3, "sweeps": {"blocks": 2}, "cases": ["A"], "scale": 0.2, "old": 1}
+    taken = {"blocks": 3, "sweeps": {"blocks": 2}, "cases": ["A"], "scale": 0.2}
     now = {"blocks": 5, "sweeps": {"blocks": 8}, "cases": ["A", "B"], "scale": 0.2}
     assert {line.partition(" ")[0] for line in profiles.other_settings(taken, now)} == {
         "blocks",

@@ -9,9 +9,6 @@ import pytest
 from allocpool.campaign.single import parse_spec, run_and_summarise
 from allocpool.errors import UserError
 from allocpool.machine import perf
-from allocpool.machine.host import read_host
-from allocpool.studies.native.tables import tidy_native
-from allocpool.trial.record import unavailable_record
 
 PAGES = 200
 
@@ -41,21 +38,6 @@ def test_the_processor_counts_packets_or_says_why_not(data: object, configuratio
         return
     summary = run_and_summarise(parse_spec(settings))
     assert 20 < summary["instructions_per_packet"] < 20_000
-
-
-def test_a_row_for_each_event_and_for_each_that_is_missing() -> None:
-    spec = parse_spec(["mode=counters", "layout=slab", "strategy=pool", "packets=20000"])
-    refused = unavailable_record(spec, "no counters here", read_host())
-    measurement = {"counted": {"cycles": 1e6}, "missing": {"dtlb_misses": "No such file"}, "how": "x", "checksum": "y"}
-    counted = refused.model_copy(
-        update={"status": "ok", "reason": None, "measurement": measurement, "trial_id": "0" * 16}
-    )
-    table = tidy_native([refused, counted])["counters"]
-    assert list(table["status"]) == ["unavailable", "ok", "ok"]
-    assert table["event"].fillna("-").tolist() == ["-", "cycles", "dtlb_misses"]
-    assert table["per_packet"].fillna(-1).tolist() == [-1, 50, -1]
-    assert table["missing_because"].fillna("-").tolist() == ["-", "-", "No such file"]
-    assert table["reason"].fillna("-").tolist() == ["no counters here", "-", "-"]
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,14 @@ def test_intervals_that_verdicts_rest_on_hold_the_truth_and_the_others_are_marke
     assert errors.coverage_table().map(lambda cell: "*" in str(cell)).to_numpy().any()
 
 
+def test_quiet_cells_are_seen_sharper_than_noisy_ones() -> None:
+    seen = proof.power(100)
+    five = seen[seen["n"] == 5].set_index("third")["ours"]
+    assert five["quiet"] < five["usual"] < five["noisy"]
+    assert np.isinf(seen.loc[seen["n"] == 3, "ours"].to_numpy(dtype=np.float64)).all()
+    assert "none" in errors.power_table().to_numpy()
+
+
 def test_a_campaign_finds_what_differs() -> None:
     rates = proof.found(1, (1.5,))
     assert set(rates["rule"]) == {proof.OURS, proof.OURS_FIXED}

@@ -27,7 +27,7 @@ from allocpool.studies.realtime.child import search as search_child
 from allocpool.studies.realtime.child.pace import SLOWED, FullPace
 from allocpool.studies.realtime.child.placement import Watched, own_cores, siblings
 from allocpool.studies.realtime.measurement import Bracket
-from allocpool.studies.realtime.specs import RealtimeSpec, SearchSpec
+from allocpool.studies.realtime.specs import SearchSpec
 from allocpool.studies.realtime.study import RealtimeProfile, plan_realtime
 from allocpool.studies.realtime.tables import LISTED_SLIP_NS, tidy_realtime
 from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
@@ -210,36 +210,6 @@ def test_cores_are_given_away_only_where_one_is_to_spare(
     first = {one: one - one % threads_of_a_core for one in usable}
     monkeypatch.setattr(placement, "siblings", lambda one: frozenset(range(first[one], first[one] + threads_of_a_core)))
     assert own_cores() == cores
-
-
-def test_every_time_follows_the_scale_unless_it_is_given() -> None:
-    times = ("input_queue_ms", "full_seconds", "cap_seconds", "warmup_seconds", "prologue_seconds", "probe_seconds")
-    settings: dict[str, Any] = {"layout": "heap", "strategy": "pool"}
-    whole = SearchSpec(**settings)
-    tenth = SearchSpec(**settings, scale=0.1)
-    assert whole.input_queue_ms == 100
-    assert [getattr(tenth, name) for name in times] == pytest.approx([getattr(whole, name) / 10 for name in times])
-    assert SearchSpec(**settings, scale=0.1, input_queue_ms=100).input_queue_ms == 100
-    profile = RealtimeProfile(profile="p", blocks=1, scale=0.1, configurations=("cpp/flat",))
-    assert [getattr(profile, name) for name in times] == [getattr(tenth, name) for name in times]
-
-
-def test_what_every_study_with_batch_trials_asks_for_is_run_once() -> None:
-    """The smoke profile has the same sizes and lengths in both."""
-    batch = {item.spec for item in campaign.open_study("batch", "smoke").plan()}
-    own = {item.spec for item in campaign.open_study("realtime", "smoke").plan() if item.spec.mode == "batch"}
-    shared = {spec for spec in own if spec.cell_name() in {other.cell_name() for other in batch}}
-    assert shared and shared <= batch
-
-
-def test_long_trials_wait_for_rare_collections_in_the_cases_that_are_named() -> None:
-    plan = campaign.open_study("realtime", "article").plan()
-    long = [item.spec for item in plan if isinstance(item.spec, RealtimeSpec) and item.spec.cap_seconds > 30]
-    assert {(spec.configuration.key, spec.strategy, spec.case, spec.cap_seconds) for spec in long} == {
-        ("java/native/cms/11", "pool", "B", 3600.0), ("java/native/cms/11", "pool", "C", 300.0),
-    }  # fmt: skip
-    assert sorted(spec.block for spec in long) == sorted([*range(5)] * 2)
-    assert {(spec.interval_ns, spec.input_queue_ms, spec.scale) for spec in long} == {(1000.0, 100.0, 1.0)}
 
 
 @pytest.mark.parametrize("language", CONFIGURATIONS)
@@ -438,34 +408,6 @@ def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(dat
     assert len(tables["probes"]) == len(rows) and len(tables["searches"]) == 1
 
 
-def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_interval(data: Path) -> None:
-    text = (
-        "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
-    )
-    times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
-    told = summary(run(*text.split(), *times.split(), ONCE))
-    assert told["ndr_ns"] is None and told["pdr_ns"] is None
-    assert told["ndr_fails_ns"] == pytest.approx(4)
-    compared = next(row for row in told["probe_rows"] if row["kind"] == "compared")
-    assert compared["interval_ns"] == 3 and 0 < compared["lost_ppm"] < 1e6
-
-
-@pytest.mark.parametrize(("larger_heap_mb", "gap"), [(200, None), (99_000_000, "heap of at most")])
-def test_where_no_interval_passes_the_larger_heap_is_tried_or_the_reason_told(
-    data: Path, larger_heap_mb: int, gap: str | None
-) -> None:
-    text = "mode=search layout=heap collector=serial strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4"
-    times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
-    heaps = f"heap_mb=50 larger_heap_mb={larger_heap_mb} compared_ns=4"
-    told = summary(run(*text.split(), *times.split(), *heaps.split(), ONCE))
-    lost = {row["kind"]: row["lost_ppm"] for row in told["probe_rows"]}
-    assert lost["compared"] > 0
-    if gap is None:
-        assert 0 < lost["larger heap"] < 1e6 and told["larger_heap_gap"] is None
-    else:
-        assert gap in told["larger_heap_gap"] and "larger heap" not in lost
-
-
 def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) -> None:
     text = "mode=search layout=heap collector=serial strategy=pool case=C scale=0.1 heap_mb=40"
     spec = single.parse_spec([*text.split(), "low_ns=20", "high_ns=2000", "probe_seconds=0.1", "full_seconds=0.2"])
@@ -548,24 +490,3 @@ def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> No
     assert profile == "smoke" or settings.confirmations >= 5
     enough = 5 if profile == "standard" else 3
     assert profile == "smoke" or not settings.configurations or settings.blocks >= enough
-
-
-def test_the_article_profile_has_the_published_72_cells() -> None:
-    settings = campaign.open_study("realtime", "article").profile
-    assert isinstance(settings, RealtimeProfile)
-    planned = [item.spec for item in plan_realtime(settings, Machine(cores=2))]
-    searches = [spec for spec in planned if isinstance(spec, SearchSpec)]
-    cells = {(spec.configuration.key, spec.strategy, spec.case) for spec in searches}
-    today = {cell for cell in cells if cell[0].startswith("java/") and cell[0].split("/")[3] == "25"}
-    assert {cell[0].split("/")[2] for cell in today} == {"parallel", "g1", "genzgc", "shenandoah"}
-    published = {cell for cell in cells - today if cell[0].split("/")[1] in ("heap", "native", "allocating")}
-    assert len(published | {cell for cell in cells if cell[0].startswith("cpp/flat")}) == 72
-    assert {spec.heap_mb for spec in searches if spec.layout == "heap"} == {2048}
-
-
-def test_the_plan_is_told_with_its_time_on_the_command_line(data: Path) -> None:
-    command = [sys.executable, "-m", "allocpool.cli", "plan", "realtime", "--profile", "smoke", "--json"]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    assert told["trials"] == sum(cell["trials"] for cell in told["cells"])
-    assert told["expected_s"] == pytest.approx(sum(cell["expected_s"] for cell in told["cells"]))
-    assert not data.exists(), "a plan starts nothing"

@@ -9,12 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allocpool.campaign import hosts, tidy
-from allocpool.evidence.style import log_axis, new_figure
+from allocpool.campaign import tidy
 from allocpool.packets.specs import SETTINGS
-from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.realtime import cells as realtime_cells
-from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
 from allocpool.studies.realtime.tables import SCHEMAS
 
@@ -32,8 +29,6 @@ CPP: dict[str, Any] = {
     **_PLAIN, "language": "cpp", "layout": "flat", "runtime": None, "configuration": "C++ flat", "collector": None,
     "allocator": "glibc",
 }  # fmt: skip
-
-
 NOTHING = {name: tidy.frame([], schema) for name, schema in SCHEMAS.items()}
 APART = [sign * step for step in (0.02, 0.05, 0.1, 0.2, 0.3, 0.5) for sign in (-1, 1)]
 
@@ -59,10 +54,6 @@ def of(*cells: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
     return {**NOTHING, "placed": pd.DataFrame([row for cell in cells for row in cell])}
 
 
-def cells(*of_cells: list[dict[str, Any]]) -> pd.DataFrame:
-    return realtime_cells.realtime_cells(of(*of_cells))
-
-
 def search(block: int = 0, **changes: Any) -> dict[str, Any]:
     """One finished search."""
     return {
@@ -70,6 +61,10 @@ def search(block: int = 0, **changes: Any) -> dict[str, Any]:
         "reason": None, "scale": 0.1, "heap_factor": 1.0, "input_queue_ms": 10.0, "queue_factor": 1.0,
         "queue_size": 500, "stored_count": 500, **changes,
     }  # fmt: skip
+
+
+def cells(*of_cells: list[dict[str, Any]]) -> pd.DataFrame:
+    return realtime_cells.realtime_cells(of(*of_cells))
 
 
 def sweep(lost_ppm: float, queue_ms: float = 100.0, factor: float = 1.0, **changes: Any) -> dict[str, Any]:
@@ -121,94 +116,10 @@ def test_trials_of_searches_have_a_boundary_but_decide_nothing_and_stand_behind_
     assert both.loc["A", "ndr_ns"] == pytest.approx(700, rel=0.05) and both.loc["A", "repeated"]
 
 
-def test_few_lost_is_told_apart_from_none_and_a_failure_has_its_reason() -> None:
-    few = [row | {"lost": 1, "lost_ppm": max(row["lost_ppm"], 50.0)} for row in placed()]
-    failed = [placed(case="B", status="out_of_memory", reason="Java heap space")[0]]
-    found = cells(few, failed).set_index("case")
-    assert found.loc["A", "answer"] == "pdr"
-    assert found.loc["B", "gap"] == "out of memory: Java heap space"
-    table = realtime_report.summary_table(found.reset_index(), "title", "subtitle").as_raw_html()
-    assert "few lost" in table and "out of memory" in table and "pub. lost 17.0%" in table
-
-
-def test_a_search_with_another_heap_is_another_cell() -> None:
-    assert len(cells(search(), search(heap_factor=5.0, ndr_ns=100.0))) == 1
-    assert cells(search(), search(heap_factor=5.0, ndr_ns=100.0))["ndr_ns"].tolist() == pytest.approx(
-        [(300 * 285) ** 0.5]
-    )
-
-
-def three(*searches: dict[str, Any]) -> pd.DataFrame:
-    """Cells of three searches each."""
-    return cells(*(one | {"block": block} for one in searches for block in range(3)))
-
-
-def test_a_side_without_an_interval_wins_by_no_number_of_times() -> None:
-    found = three(search(case="B"), losing(strategy="alloc", case="B"))
-    both = realtime_report.pool_or_allocate(found)
+def test_what_trials_do_not_tell_apart_stays_open() -> None:
+    assert realtime_report.verdict(cells(placed(), placed(305.0, strategy="alloc"))).startswith("**Open.**")
+    assert realtime_report.verdict(cells(placed()).iloc[:0]).startswith("**Open.**")
+    neither = realtime_report.pool_or_allocate(cells(placed(None), placed(None, strategy="alloc")))
+    assert neither["decided"].tolist() == ["neither passes"]
+    both = realtime_report.pool_or_allocate(cells(placed(case="B"), placed(None, strategy="alloc", case="B")))
     assert both["decided"].tolist() == ["pooling"] and both["ratio"].isna().all()
-
-
-def test_percentiles_come_from_the_buckets() -> None:
-    median, most = histogram_percentiles_us([(1000, 90), (2047, 10)], [50.0, 100.0])
-    assert (median, most) == (1.0, 2.047)
-    assert all(np.isnan(histogram_percentiles_us([], [50.0])))
-
-
-def test_every_figure_can_be_drawn_of_nothing() -> None:
-    trials = NOTHING["trials"]
-    plots.loss_curves(NOTHING)
-    plots.loss_over_time(NOTHING["samples"], trials)
-
-
-def test_a_strategy_that_a_layout_lacks_is_no_gap_of_its_row() -> None:
-    slab = CPP | {"layout": "slab", "configuration": "C++ slab"}
-    rows = cells(
-        placed(**slab), placed(**slab, strategy="alloc", status="unavailable", reason="layout slab has pool alone")[:1],
-        placed(), placed(strategy="alloc", status="out_of_memory", reason="Java heap space")[:1],
-    )  # fmt: skip
-    assert sorted(rows["gap_word"].dropna()) == ["out of memory", "unavailable"]
-
-
-def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    left: dict[str, pd.DataFrame] = {}
-    monkeypatch.setattr(hosts, "tables_of_hosts", lambda _study, profile: left if profile == "article" else {})
-    assert realtime_report.lost_at_published_sizes("article", "here") == ""
-    zgc: dict[str, Any] = {"configuration": "heap / ZGC / 11", "collector": "zgc"}
-    rows = [
-        sweep(lost, strategy=strategy, block=block, **facts)
-        for block in (0, 1)
-        for facts in (dict[str, Any](), zgc, {**CPP, "heap_factor": None})
-        for strategy, lost in (("alloc", 6e5 + 2e4 * block), ("pool", 5e4))
-    ]
-    others = [sweep(1e6, factor=5.0), sweep(1e6, 10.0), sweep(1e6, interval_ns=500.0), sweep(1e6, scale=0.1)]
-    left["trials"] = pd.DataFrame([*rows, *others]).assign(host_id="there")
-    told = realtime_report.lost_at_published_sizes("article", "here")
-    lead, blank, *table = told.splitlines()
-    assert "n = 2 trials each" in lead and "on another machine, ther." in lead
-    assert not blank, "a table begins after a blank line"
-    assert table == [
-        "| case | configuration | allocating | with a pool |",
-        "|---|---|---|---|",
-        "| C | C++ flat | 61% (60 to 62; published: 0%) | 5.0% (published: 0%) |",
-        "| C | heap / Parallel / 11 | 61% (60 to 62; published: 75%) | 5.0% (published: 9%) |",
-        "| C | heap / ZGC / 11 | 61% (60 to 62; published: 44%) | 5.0% (published: 0%) |",
-    ]
-    assert "another machine" not in realtime_report.lost_at_published_sizes("article", "there")
-    fewer = pd.DataFrame([sweep(1e6, strategy=strategy) for strategy in ("alloc", "pool")]).assign(host_id="another")
-    left["trials"] = pd.concat([fewer, left["trials"]], ignore_index=True)
-    assert realtime_report.lost_at_published_sizes("article", "here") == told, "of the other host that has most trials"
-    left["trials"] = left["trials"][left["trials"]["strategy"] == "alloc"]
-    assert realtime_report.lost_at_published_sizes("article", "there") == "", "one side says nothing of the other"
-
-
-@pytest.mark.parametrize("decades", range(1, 10))
-@pytest.mark.parametrize("panels", [1, 4, 8])
-def test_a_logarithmic_axis_of_any_panel_has_figures(decades: int, panels: int) -> None:
-    figure, axes = new_figure(panels, 1, 4.6, 0.8 + 2.0 * panels, sharey=True)
-    for axis in axes:
-        log_axis(axis, 0.3, 0.3 * 10**decades, "y", 1.6)
-    figure.canvas.draw()
-    low, high = axes[0].get_ylim()
-    told = [label.get_text() for label in axes[0].get_yticklabels() if low <= label.get_position()[1] <= high]
-    assert 3 <= len(told) <= 9 and all(told)

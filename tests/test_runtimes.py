@@ -8,9 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from allocpool import cli
 from allocpool.compile import java_classpath
 from allocpool.errors import UserError
 from allocpool.runtimes import (

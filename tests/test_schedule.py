@@ -65,14 +65,6 @@ def test_every_cell_gets_its_first_trials_in_whole_rounds() -> None:
     assert machine.decided(pairs(4)) == 4
 
 
-def test_a_time_too_short_for_all_goes_to_whole_questions_in_their_order() -> None:
-    machine = Machine(cells([3.0] * 4))
-    machine.run(pairs(4), 2.5 * 2 * FEWEST)
-    counts = {cell: len(costs) for cell, costs in machine.costs.items()}
-    assert [counts.get(f"a{k}", 0) for k in range(2)] == [FEWEST, FEWEST]
-    assert machine.decided(pairs(2)) == 2
-
-
 def test_time_goes_where_a_decision_is_near() -> None:
     machine = Machine(cells([2.0, 1.08, 1.0]))
     machine.run(pairs(3), 300)

@@ -158,19 +158,6 @@ def test_killed_half_way_and_resumed_it_repeats_nothing_and_leaves_no_hole(
     assert 180 - UP_TO_A_LOOK_S < len(runner.order) * COST_S <= 180
 
 
-def test_the_order_is_random_and_the_seed_fixes_it(runner: Runner, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    orders = []
-    for folder, seed in (("a", 1), ("b", 1), ("c", 2)):
-        monkeypatch.setenv("ALLOCPOOL_DATA", str(data / folder))
-        runner.order.clear()
-        run(None, order_seed=seed)
-        orders.append([task.trial_id for task in runner.order])
-    assert orders[0] == orders[1] != orders[2]
-    assert sorted(orders[0]) == sorted(orders[2])
-    first, second = ([task.spec.model_dump(exclude={"block"}) for task in runner.order[k : k + 8]] for k in (0, 8))
-    assert first != second, "each round has an order of its own"
-
-
 def test_several_campaigns_share_the_time_and_trials_that_both_ask_for(runner: Runner) -> None:
     runner.ratio, runner.spread = 1.05, 0.3
     both = [opened(cases=["A"]), opened(order_seed=3)]

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote
 
 import nbformat
 import pandas as pd

@@ -270,21 +270,6 @@ def test_a_configuration_is_read_back_from_its_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "label"),
-    [
-        ("cpp/flat", "C++ flat"),
-        ("java/heap/g1/25", "heap / G1 / 25"),
-        ("cpp/flat/tcmalloc/one_line+inline/fresh", "C++ flat / tcmalloc / inline + one line / fresh"),
-        ("cpp/slab/glibc/contiguous+stride+prefetch", "C++ slab / without one line, huge pages"),
-        ("java/flat/g1/25/contiguous/large_pages", "flat / G1 / 25 / without one line, stride, prefetch / large pages"),
-        ("java/heap/g1/25/payload/lean_view", "heap / G1 / 25 / lean view / payload"),
-    ],
-)
-def test_a_label_names_how_a_row_departs_from_the_published_one(key: str, label: str) -> None:
-    assert Configuration.parse(key).label == label
-
-
-@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("layout=slab strategy=alloc packets=1", "choose one of dummy, pool"),

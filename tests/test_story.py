@@ -132,45 +132,7 @@ def test_every_notebook_reaches_its_end(smoke: Path, name: str) -> None:
     assert found is None, found.get_text() if found else ""
 
 
-def test_the_batch_page_shows_what_was_measured(smoke: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOCPOOL_DATA", str(smoke / "data"))
-    tables, _ = store.read_tables("batch", "smoke")
-    trials = tables["trials"]
-    assert set(trials["status"]) == {"ok"}
-    assert (trials["ns_per_packet"] > 0).all()
-    table = page(smoke, "02_batch").select_one("table.gt_table")
-    assert table is not None
-    assert set(by_size.rungs(trials)["configuration"]) <= {cell.get_text() for cell in table.select("tbody tr > *")}
-    assert len(page(smoke, "02_batch").select("article figure.drawn")) >= 1
-
-
-def test_the_contract_holds_on_every_configuration(smoke: Path) -> None:
-    text = page(smoke, "01_instrument").get_text()
-    assert "The contract holds" in text
-    assert "The contract is broken" not in text
-
-
-def test_what_is_said_of_the_judge_and_of_the_bridge_is_on_the_instruments_page(smoke: Path) -> None:
-    text = " ".join(page(smoke, "01_instrument").get_text(" ").split())
-    assert re.search(r"The machine was (quiet|noisy) meanwhile", text)
-    assert re.search(r"counts and checksum bridge plain java the same 3", text)
-
-
-def test_findings_answer_and_judge_every_claim(smoke: Path) -> None:
-    text = " ".join(page(smoke, "index").get_text(" ").split())
-    assert "These figures mean nothing" in text
-    assert re.search(r"Of [0-9]+ verdicts on [0-9]+ claims, ", text)
-    assert "inconclusive" in text, "by two blocks"
-    assert re.search(r"The machine was (quiet|noisy) meanwhile", text)
-
-
-def test_what_a_connection_costs_is_answered_with_its_parts(smoke: Path) -> None:
-    text = " ".join(page(smoke, "07_buffered_io").get_text(" ").split())
-    assert "default buffers over none" in text
-    assert "verdicts on" in text
-    assert len(page(smoke, "07_buffered_io").select("article figure.drawn")) == 5
-
-
+@pytest.mark.long
 def test_a_finished_campaign_is_shown_again_without_trials(smoke: Path) -> None:
     """By no notebook: each runs its own campaign, which the fixture had finished."""
     assert MEASURED

@@ -293,8 +293,6 @@ def test_the_source_s_own_figures_go_through_the_same_tests() -> None:
 
 
 SETTINGS = {"asked_concurrent_gc_threads": "default-gc-threads", "asked_parallel_gc_threads": "default-gc-threads"}
-
-
 SEARCH = {
     **{name: value for name, value in SHORT.items() if name != "events_per_second"}, "mode": "stream_search",
     "low_events_per_second": 2000, "high_events_per_second": 8000, "resolution": 0.9, "seconds": 0.2,

@@ -35,7 +35,6 @@ SIZES: dict[str, Any] = {
 COLLECTORS = ((25, "g1"), (11, "cms"))
 """The newest runtime runs everything, the oldest what does not need newer ones."""
 HEAP_MB = 256
-
 Row = tuple[int, str, str, int, str, str]
 """Runtime (0: C++), collector, topology, threads, layout, strategy."""
 
@@ -245,93 +244,6 @@ def test_claims_say_what_the_trials_say() -> None:
     assert {turned[name, up] for name, up in turned if name != "remote_glibc" and up != THEN} == {REFUTED}
     assert set(outcomes(made_up(CENTRES_NS, 1)).values()) == {OPEN}, "one trial a side decides nothing"
     assert set(outcomes(trials.iloc[:0]).values()) == {OPEN}
-
-
-def test_what_turns_a_claim_on_shared_pools_is_found() -> None:
-    """Allocating is dear: under G1 by the collector's own threads, under ZGC wherever two threads work."""
-    trials = made_up({"alloc": 1000.0, "stack": 250.0}, 6, (1, 2))
-    trials = trials[trials["topology"] == "sharded"]
-    dear = trials["strategy"] == "alloc"
-    trials.loc[dear & (trials["collector"] == "g1"), "gc_cpu_share"] = 0.9
-    alone = dear & (trials["collector"] == "genzgc") & (trials["threads"] == 1)
-    trials.loc[alone, "cpu_ns_per_packet"] *= 0.1
-    verdicts = claims.evaluate(trials)
-    judged = explanations.of_claims(trials, verdicts)
-    found = {
-        (item.asked.comparison.split(" (")[1].split(",")[0], item.asked.changed): item.outcome
-        for item in judged
-        if item.asked.claim.endswith("no shared pool beats allocation at two threads.")
-    }
-    g1, zgc = "heap / G1 / 25", "heap / generational ZGC / 25"
-    assert found == {
-        (g1, explanations.COLLECTING): TURNS, (g1, explanations.ALONE): NOT_THE_CAUSE,
-        (g1, "the collector is generational ZGC"): NOT_THE_CAUSE,
-        (zgc, explanations.COLLECTING): NOT_THE_CAUSE, (zgc, explanations.ALONE): TURNS,
-        (zgc, "the collector is G1"): NOT_THE_CAUSE,
-    }  # fmt: skip
-    assert f"once {explanations.COLLECTING} in 1" in ablation.sentence(judged, verdicts)
-    assert explanations.of_claims(trials, []) == []
-
-
-def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
-    trials = made_up({name: CENTRES_NS[name] for name in ("alloc", "locked", "copy_on_keep")}, 5, (1, 2))
-    judged = story.judged(trials)
-    assert judged.groupby("strategy")["verdict"].unique().map(list).to_dict() == {
-        "locked": ["allocate"], "copy_on_keep": ["pool"],
-    }  # fmt: skip
-    lines = story.verdict(trials).splitlines()
-    assert len(lines) == 5
-    assert "allocate" in lines[0] and "pool" not in lines[0], "copying on keep is no pool"
-    cheaper = made_up({"alloc": 100.0, "locked": 300.0, "cached": 50.0, "owner": 90.0}, 5, (1, 2))
-    assert "**pool** in 4" in story.verdict(cheaper).splitlines()[0]
-    alike = story.judged(made_up({"alloc": 200.0, "locked": 200.0}, 12, (2,)))
-    remote_glibc = alike["configuration"].eq("C++ heap") & alike["topology"].eq("pipeline")
-    assert (set(alike[remote_glibc]["verdict"]), set(alike[~remote_glibc]["verdict"])) == ({"pool"}, {"no difference"})
-    assert story.judged(made_up(CENTRES_NS, 1, (2,))).empty
-    cheapest = story.ladder(trials, "sharded").iloc[0]
-    assert (cheapest["configuration"], cheapest["strategy"]) == ("heap / G1 / 25", STRATEGIES["copy_on_keep"].label)
-    faster = story.scaling(trials)
-    assert set(faster["threads"]) == {2}
-    assert faster["times as fast as one"].str.match(r"(1\.9|2\.0)\d times").all()
-    assert len(story.remote(trials)) == 2 * len(CONFIGURATIONS)
-    assert set(story.counters(trials)["blow-up"]) == {"1.50"}
-    for nothing in (trials.iloc[:0], trials[trials["topology"] == "virtual"]):
-        assert "not measured" in story.verdict(nothing)
-        for topology in TOPOLOGIES:
-            assert isinstance(story.ladder(nothing, topology), pd.DataFrame)
-    assert isinstance(plots.cost_by_threads(trials, "pipeline"), Figure)
-
-
-def test_the_overview_shows_every_comparison_and_which_are_decided() -> None:
-    sure = made_up({"alloc": 100.0, "locked": 300.0, "copy_on_keep": 80.0}, 5)
-    judged = story.judged(sure)
-    assert len(judged) == 20 and set(judged["n"]) == {5}
-    by_name = judged.groupby("strategy")["verdict"].unique()
-    assert (list(by_name["locked"]), list(by_name["copy_on_keep"])) == (["allocate"], ["pool"])
-    drawn = plots.overview(judged)
-    assert [axis.get_title() for axis in drawn.axes] == list(TOPOLOGIES)
-    marks = [each for axis in drawn.axes for each in axis.collections]
-    strokes = [line for each in marks if isinstance(each, LineCollection) for line in each.get_segments()]
-    points = [place for each in marks if isinstance(each, PathCollection) for place in np.asarray(each.get_offsets())]
-    assert sorted(x for x, _ in points) == pytest.approx(sorted(judged["ratio"]))
-    assert sorted(line[0][0] for line in strokes) == pytest.approx(sorted(judged["low"])), "each with its interval"
-    assert sorted(line[1][0] for line in strokes) == pytest.approx(sorted(judged["high"]))
-    noisy = sure.assign(cpu_ns_per_packet=sure["cpu_ns_per_packet"] * np.where(sure["block"] % 2, 9.0, 1.0))
-    open_ones = story.judged(noisy)
-    assert set(open_ones["verdict"]) == {"inconclusive"}
-    assert why_nothing(plots.overview(judged.iloc[:0]))
-
-
-def test_what_the_collector_takes_is_left_out_on_both_sides() -> None:
-    costly = made_up({"alloc": 300.0, "owner": 100.0}, 5)
-    costly["gc_cpu_share"] = np.where(costly["strategy"] == "alloc", 0.75, 0.0)
-    split = story.of_collectors(costly)
-    assert list(split["topology"]) == ["sharded", "sharded", "pipeline", "pipeline", "virtual", "virtual"]
-    assert (set(split["verdict"]), set(split["verdict on it"])) == ({"pool"}, {"allocate"}), (
-        "75 ns without its collector"
-    )
-    assert set(split["the collector's, allocating"]) == {"75%"} and set(split["the collector's, pool"]) == {"0%"}
-    assert story.of_collectors(costly.iloc[:0]).empty
 
 
 def paced(language: str, topology: str) -> ThreadsSpec:

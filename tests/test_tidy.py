@@ -89,15 +89,6 @@ def test_a_trial_that_cannot_run_here_is_a_row_that_says_why(opened: campaign.Ca
     assert row["ns_per_packet"].isna().all()
 
 
-def test_a_table_says_its_study_and_each_trial_its_mode(opened: campaign.Campaign) -> None:
-    records = opened.records()
-    for name in ("batch", "instrument", "native", "pauses"):
-        trials = tidy.tables_of(study_named(name), records)["trials"]
-        assert list(trials.columns) == list(study_named(name).schemas["trials"].columns)
-        assert set(trials["study"]) == {name}
-        assert set(trials["mode"]) == {"batch"}
-
-
 def _without(measurement: dict[str, Any], *path: str) -> dict[str, Any]:
     """A deep copy without the key at the end of the path."""
     copy = copy_of(measurement)
@@ -161,24 +152,3 @@ def test_reference_figures_are_listed_in_the_data_package() -> None:
     text = (home.home() / "data" / "datapackage.json").read_text(encoding="utf-8")
     for path in home.reference_dir().glob("*.csv"):
         assert f"reference/{path.name}" in text
-
-
-def test_a_stored_table_is_read_again_once_its_file_is_another(tmp_path: Path) -> None:
-    def read() -> pd.DataFrame:
-        return store.read_folder(study_named("allocation"), tmp_path, "make it anew")[0]["beside"]
-
-    (tmp_path / "provenance.json").write_text("{}", encoding="utf-8")
-    path = tmp_path / "beside.parquet"
-    for value in (1, 2):
-        tidy.write_tables(tmp_path, {"beside": pd.DataFrame({"n": [value]})})
-        shown = read()
-        assert list(shown["n"]) == [value]
-        shown["n"] = 0
-        assert list(read()["n"]) == [value], "nobody writes into another's table"
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(UserError, match="make it anew"):
-        read()
-    path.unlink()
-    path.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(UserError, match="make it anew"):
-        read()

@@ -90,24 +90,3 @@ def test_the_fingerprint_is_of_the_machine_and_not_of_the_moment() -> None:
         {"memory_mb": host.memory_mb + 9999},
     ):
         assert host.model_copy(update=change).fingerprint() != print_now
-
-
-def test_the_host_says_which_commit_ran_and_whether_files_differ(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def git(*words: str) -> str:
-        identity = ["-c", "user.name=n", "-c", "user.email=e", "-c", "core.hooksPath=/nowhere"]
-        done = subprocess.run(["git", *identity, "-C", tmp_path, *words], capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    monkeypatch.setenv("ALLOCPOOL_HOME", str(tmp_path))
-    (tmp_path / "pyproject.toml").write_text('name = "allocpool"\n')
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert read_host().git_commit is None
-    git("init", "--quiet")
-    git("add", ".")
-    git("commit", "--quiet", "-m", "first")
-    commit = git("rev-parse", "HEAD")
-    assert read_host().git_commit == commit
-    (tmp_path / "pyproject.toml").write_text('name = "allocpool"\n# changed\n')
-    assert read_host().git_commit == f"{commit}-dirty"

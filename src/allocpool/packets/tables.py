@@ -134,8 +134,8 @@ def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator
 
 
 def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
-    """What these options change: one row per configuration with one of them, strategy and case, against the same without it,
-    all decided together.
+    """What these options change: one row per configuration with one of them, strategy and case, against the same
+    without it, all decided together.
 
     Columns: option, configuration (without it), strategy, case, without_ns, with_ns, text (cost with over without),
     huge_pages_mb (of the process, at the end), why_not.

@@ -128,10 +128,10 @@ def lower_bound_overhead(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFram
     """Lower-bound overhead of each configuration, strategy and case, by clock; 1 is no overhead shown.
 
     Columns: the configuration, ``lbo`` with ``low``, ``high`` and ``n`` over trials, ``total_ns``
-    (geometric mean), ``base_ns`` (the least remainder, cross-validated; by all trials it is that of ``base_configuration``),
-    ``collectors`` (how many took part: with one, the bound is its own), ``above_base_ns``: collection cost per packet,
-    at least, and ``total`` and ``base`` as `Least`. The interval holds the noise of the base and of its choice. A
-    configuration with fewer than `FEWEST` trials is no base where others have so many.
+    (geometric mean), ``base_ns`` (the least remainder, cross-validated; by all trials it is that of
+    ``base_configuration``), ``collectors`` (how many took part: with one, the bound is its own), ``above_base_ns``:
+    collection cost per packet, at least, and ``total`` and ``base`` as `Least`. The interval holds the noise of the
+    base and of its choice. A configuration with fewer than `FEWEST` trials is no base where others have so many.
     """
     names = [*SAME_PROGRAM, "collector", "configuration", "block", "clock", "total_ns", "remainder_ns"]
     costs = per_packet_costs(trials, cpu)[names]  # a table of trials has some hundred more, which cost time to carry
@@ -150,7 +150,8 @@ def lower_bound_overhead(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFram
                 "configuration": configuration,
                 "total": total, "base": base,
                 "lbo": lbo, "low": low, "high": high,
-                "n": len(part), "total_ns": total.estimate_ns, "base_ns": base_ns, "base_configuration": base_configuration,
+                "n": len(part), "total_ns": total.estimate_ns, "base_ns": base_ns,
+                "base_configuration": base_configuration,
                 "collectors": len(parts), "above_base_ns": _above(total, base),
             })  # fmt: skip
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN
-from allocpool.evidence.trials import configuration, finished, records
+from allocpool.evidence.trials import finished, records, spelled_out
 from allocpool.packets.comparisons import UNDECIDED, listed
 from allocpool.stats import plural, significant
 from allocpool.studies.realtime import decision_map as maps
@@ -58,7 +58,7 @@ def caption(tables: Mapping[str, pd.DataFrame]) -> str:
     unknown = found[found["edge_ns"].isna()].groupby(place, observed=True, sort=False)["live_messages"].agg(list)
     every = found["live_messages"].nunique()
     lacking = [
-        f"{configuration(row.configuration)}, {row.strategy}, within {row.deadline_ms:g} ms"
+        f"{spelled_out(row.configuration)}, {row.strategy}, within {row.deadline_ms:g} ms"
         f"{'' if len(row.live_messages) == every else f', {listed([*map(str, row.live_messages)])} alive'} ({row.gap})"
         for row in records(unknown.reset_index())
     ]

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from allocpool.evidence import style
 from allocpool.evidence.style import GREY, GRID, INK, by_panel, finish, log_axes, mark, marks, nothing, panels, rule
-from allocpool.evidence.trials import configuration, finished, records
+from allocpool.evidence.trials import finished, records, spelled_out
 from allocpool.packets import style as packets
 from allocpool.packets.cells import CONFIGURATION, configuration_order, present
 from allocpool.packets.specs import CASES
@@ -38,8 +38,8 @@ def _floored(lost_ppm: pd.Series) -> tuple[pd.Series, float]:
 
 
 def loss_curves(tables: Mapping[str, pd.DataFrame], case: str = "B") -> Figure:
-    """Loss against interval, every trial that cells are fitted to; a panel for each configuration that was tried in this
-    case, or where none was in the lightest."""
+    """Loss against interval, every trial that cells are fitted to; a panel for each configuration that was tried in
+    this case, or where none was in the lightest."""
     joined = finished(cell_trials(tables))
     if joined.empty:
         return nothing("no adaptive trial and no search has finished yet")
@@ -122,7 +122,7 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     lives = [*found["live_messages"], *(point[:1] if point else ())]
     rates = [*1e9 / tables["map"]["interval_ns"].astype(float), *(point[1:] if point else ())]
     found = found.assign(
-        panel=found["configuration"].map(configuration) + found["deadline_ms"].map("\nwithin {:g} ms".format)
+        panel=found["configuration"].map(spelled_out) + found["deadline_ms"].map("\nwithin {:g} ms".format)
     )
     found = found[found["panel"].isin(found.loc[found["edge_ns"].notna(), "panel"])]
     names = (

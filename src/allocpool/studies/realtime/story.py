@@ -16,7 +16,7 @@ from allocpool.campaign import hosts, store
 from allocpool.decisions import ALPHA, FEWEST
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.published import ARTICLE, with_published
-from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, configuration_grid
+from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, configuration_grid, key_of
 from allocpool.stats import significant
 from allocpool.studies.realtime import map_story
 from allocpool.studies.realtime.cells import (

@@ -1,8 +1,8 @@
 """Study 3, real time: at what packet rate does each configuration stop losing packets?
 
-A *cell* is a configuration with a strategy and a case. *Placed* trials find its smallest interval: single trials, each where
-it is least known (`allocpool.studies.realtime.placed`). *Changed* cells are some of these once more, with one thing
-changed, to explain claims that fail. The *decision map* asks, at each of several live sets, whether allocating or
+A *cell* is a configuration with a strategy and a case. *Placed* trials find its smallest interval: single trials, each
+where it is least known (`allocpool.studies.realtime.placed`). *Changed* cells are some of these once more, with one
+thing changed, to explain claims that fail. The *decision map* asks, at each of several live sets, whether allocating or
 pooling keeps up with a smaller interval, by trials placed in the same way (`allocpool.studies.realtime.decision_map`).
 These two declare questions. A *search* by MLRsearch finds that interval another way; `proof` compares the two. *Sweeps*
 are single trials at one interval whose input queue or heap is varied; *long* trials wait at that interval for
@@ -22,7 +22,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from allocpool.campaign.schedule import GIVEN_UP_AFTER, Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_configuration, plan_block
-from allocpool.packets.columns import in_todays_words
 from allocpool.packets.labels import READABLE
 from allocpool.packets.laps import COLLECTIONS
 from allocpool.packets.specs import (
@@ -95,7 +94,8 @@ class BatchPart(BaseModel):
 
 
 class MapPart(BaseModel):
-    """The decision map: for each configuration, allocating and pooling at several live sets, one heap and one length."""
+    """The decision map: for each configuration, allocating and pooling at several live sets, one heap and one
+    length."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -567,7 +567,6 @@ STUDY = Study(
     plan=plan_realtime,
     tidy=tables.tidy_realtime,
     schemas=tables.SCHEMAS,
-    as_now=in_todays_words,
     catalogue=catalogue,
     questions=questions,
     cost=tables.seen_in,

@@ -79,7 +79,8 @@ def overview(judged: pd.DataFrame) -> Figure:
 
 
 def cost_by_threads(trials: pd.DataFrame, topology: str) -> Figure:
-    """CPU a packet against the number of threads, a panel for each configuration; marks are trials, lines their medians."""
+    """CPU a packet against the number of threads, a panel for each configuration; marks are trials, lines their
+    medians."""
     done = finished(counted(trials))
     done = done[done["topology"] == topology].dropna(subset=[CPU])
     done = done.assign(strategy=done["strategy"].map(LABELS)).astype({CPU: float, "threads": int})
