@@ -147,7 +147,7 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
         (["run", "batch", "--set", "blocks="], "blocks has no value"),
         (
             ["plan", "realtime", "--set", "sweeps.bloks=3"],
-            "unknown key 'sweeps.bloks' (did you mean blocks? valid keys: blocks, cases, heap_factors, ",
+            "unknown key 'sweeps.bloks' (did you mean blocks? valid keys: blocks, cases, configurations, ",
         ),
         (["plan", "realtime", "--set", "sweps.blocks=3"], "unknown key 'sweps' (did you mean sweeps? valid keys: "),
         (["plan", "realtime", "--set", "sweeps.cases=[D]"], "case 'D': choose one of A, A10k, B, C"),

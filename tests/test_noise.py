@@ -97,7 +97,7 @@ def test_a_disturbed_trial_is_run_again_once_and_both_are_kept(data: Path, machi
     assert again["status"] == "ok" and pd.isna(again["disturbed"])
     # Figures, failures and what was planned know each trial once.
     assert again["trial_id"] in set(finished(trials)["trial_id"]) and len(finished(trials)) == len(counted(trials)) == 2
-    assert (cells(trials)["trials"] == 1).all() and cells(trials)["partial"].isna().all()
+    assert (cells(trials)["trials"] == 1).all()
     assert not disturbed_by(counted(trials)) and set(disturbed_by(trials).values()) == {1}
     assert opened.provenance()["statuses"] == {"ok": 2}
     # A second run has nothing left to do.

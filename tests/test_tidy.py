@@ -138,7 +138,7 @@ SHIPPED = sorted(path.parent for path in home.shipped_dir().rglob("provenance.js
 
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda path: str(path.relative_to(home.shipped_dir())))
 def test_every_shipped_table_fits_its_schema_as_it_is_read(data: Path, folder: Path) -> None:
-    """What was stored before a column came has the column's value of then, or none; before a table came, no rows."""
+    """A table that the campaign did not have has no rows."""
     tables, _ = store.read_folder(study_named(folder.name), folder, "it is shipped")
     files = {path.stem for path in folder.glob("*.parquet")}
     assert files <= set(tables) and not any(len(tables[name]) for name in set(tables) - files)

@@ -126,6 +126,10 @@ def _tables(known: Study[Any], folder: Path, remake: str, versions: tuple[_Versi
     for path, table in stored.items():
         if lacking := [name for name in empty.get(path.stem, table) if name not in table]:
             raise _unreadable_table(path, f"it has no column {lacking[0]}", remake)
+    empty = {
+        name: table.assign(study=pd.Series([], dtype="str"))[list(known.schemas[name].columns)]
+        for name, table in empty.items()
+    }
     return empty | {path.stem: table for path, table in stored.items()}
 
 
