@@ -10,61 +10,17 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
-from pydantic import BaseModel, ConfigDict, Field
 
-from allocpool.campaign.schedule import Question
-from allocpool.campaign.study import Machine, Planned
 from allocpool.decisions import compare_together
 from allocpool.evidence import style
 from allocpool.evidence.tables import means
 from allocpool.evidence.trials import counted, finished
 from allocpool.packets.by_size import verdict_of
-from allocpool.packets.specs import TCP_ONE_IN
 from allocpool.packets.style import BY_MARKER, COLOURS, strategy_looks
 from allocpool.runtimes.collectors import collector_named
-from allocpool.studies.your_workload import study as messages
 from allocpool.studies.your_workload.specs import Strategy
-from allocpool.trial.spec import TrialSpec
 
 _SIDES: tuple[Strategy, Strategy] = ("alloc", "pool")
-
-
-class ByBytes(BaseModel):
-    """Trials of mode messages on each size of a message, ``alive_mb`` of them alive."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
-    cpp: tuple[str, ...] = Field(default=(), description="allocators")
-    bytes: tuple[int, ...] = Field(min_length=2, description="of a message")
-    alive_mb: int = Field(default=200, gt=0, description="bytes of all messages alive, MiB; half of them are kept")
-    heap_mb: int = Field(default=2048, gt=0)
-    seconds: float = Field(gt=0, le=3600)
-    warmup_seconds: float = Field(ge=0, le=600)
-
-    def workloads(self, profile: str, blocks: int) -> messages.YourProfile:
-        """Return the trials as named workloads of the general program: what a packet is given and does, by case B."""
-        half = {each: max(1, self.alive_mb * 2**20 // each // 2) for each in self.bytes}
-        return messages.YourProfile(
-            profile=profile, blocks=blocks, seconds=self.seconds, warmup_seconds=self.warmup_seconds,
-            java=self.java, cpp=self.cpp, strategies=_SIDES,
-            workloads={
-                f"{each} bytes": {
-                    "sizes": f"{each}", "filled_share": 0.1, "read_share": 0.1, "in_flight": count,
-                    "kept_count": count, "kept_share": 1 / TCP_ONE_IN, "temporaries": 5, "temporary_bytes": 32,
-                    "heap_mb": self.heap_mb,
-                }
-                for each, count in half.items()
-            },
-        )  # fmt: skip
-
-    def plan(self, profile: str, blocks: int, machine: Machine) -> list[Planned]:
-        """Return every trial, block after block."""
-        return messages.plan_messages(self.workloads(profile, blocks), machine)
-
-    def questions(self, profile: str, machine: Machine) -> list[Question[TrialSpec]]:
-        """Return allocate or pool for each size and configuration; secondary."""
-        return messages.questions(self.workloads(profile, 1), machine)
 
 
 def compared(trials: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from allocpool import stats
@@ -86,15 +87,18 @@ def which_cms(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def windows(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return how many trials ended their warm-up how, and what their windows hold, by configuration and strategy."""
-    done = cell_data.with_cost(trials)
-    return (
-        done.fillna({"window": "no collector", "warm_up": "by time"})
-        .groupby(["configuration", "strategy", "window", "warm_up"], observed=True)
-        .size()
-        .rename("trials")
-        .reset_index()
-    )
+    """Return, by configuration and strategy, how many trials ended their warm-up how, after how many messages and
+    collections (medians), and what the first half minute costs over steady state (geometric mean)."""
+    done = cell_data.with_cost(trials).fillna({"window": "no collector", "warm_up": "by time"})
+    start = np.log((done["start_ns_per_packet"] / done["ns_per_packet"]).astype(float))
+    cells = done.assign(start=start).groupby(["configuration", "strategy", "window", "warm_up"], observed=True)
+    rows = cells.agg(
+        trials=("trial_id", "size"),
+        warmup_packets=("warmup_packets", "median"),
+        warmup_collections=("warmup_collections", "median"),
+        start_over_steady=("start", "mean"),
+    ).reset_index()
+    return rows.assign(start_over_steady=np.exp(rows["start_over_steady"]).round(2))
 
 
 def take_home(profile: str) -> str:

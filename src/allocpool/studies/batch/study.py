@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pandas as pd
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
@@ -27,12 +27,51 @@ from allocpool.packets.batch import (
 from allocpool.packets.columns import SCHEMAS, cost_of, summarise_batch, tidy_batch
 from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.studies.batch.by_bytes import ByBytes
+from allocpool.packets.specs import TCP_ONE_IN
+from allocpool.studies.your_workload import study as your_workload
 from allocpool.studies.your_workload import tables as messages
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
 MESSAGES = "messages"
+
+
+class ByBytes(BaseModel):
+    """Trials of mode messages on each size of a message, ``alive_mb`` of them alive."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
+    cpp: tuple[str, ...] = Field(default=(), description="allocators")
+    bytes: tuple[int, ...] = Field(min_length=2, description="of a message")
+    alive_mb: int = Field(default=200, gt=0, description="bytes of all messages alive, MiB; half of them are kept")
+    heap_mb: int = Field(default=2048, gt=0)
+    seconds: float = Field(gt=0, le=3600)
+    warmup_seconds: float = Field(ge=0, le=600)
+
+    def workloads(self, profile: str, blocks: int) -> your_workload.YourProfile:
+        """Return the trials as named workloads of the general program: what a packet is given and does, by case B."""
+        half = {each: max(1, self.alive_mb * 2**20 // each // 2) for each in self.bytes}
+        return your_workload.YourProfile(
+            profile=profile, blocks=blocks, seconds=self.seconds, warmup_seconds=self.warmup_seconds,
+            java=self.java, cpp=self.cpp, strategies=("alloc", "pool"),
+            workloads={
+                f"{each} bytes": {
+                    "sizes": f"{each}", "filled_share": 0.1, "read_share": 0.1, "in_flight": count,
+                    "kept_count": count, "kept_share": 1 / TCP_ONE_IN, "temporaries": 5, "temporary_bytes": 32,
+                    "heap_mb": self.heap_mb,
+                }
+                for each, count in half.items()
+            },
+        )  # fmt: skip
+
+    def plan(self, profile: str, blocks: int, machine: Machine) -> list[Planned]:
+        """Return every trial, block after block."""
+        return your_workload.plan_messages(self.workloads(profile, blocks), machine)
+
+    def questions(self, profile: str, machine: Machine) -> list[Question[TrialSpec]]:
+        """Return allocate or pool for each size and configuration; secondary."""
+        return your_workload.questions(self.workloads(profile, 1), machine)
 
 
 class BatchProfile(Sizes, Selection):
