@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 import nbformat
+import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
@@ -45,13 +46,15 @@ def drawn(code: str, rows: pd.DataFrame) -> Figure:
 
 def marks(figure: Figure) -> int:
     """How many points, lines and boxes stand in a figure."""
-    return sum(len(axis.lines) + sum(len(part.get_offsets()) for part in axis.collections) for axis in figure.axes)
+    return sum(
+        len(axis.lines) + sum(len(np.asarray(part.get_offsets())) for part in axis.collections) for axis in figure.axes
+    )
 
 
 def points(figure: Figure) -> list[Any]:
     """Where they stand."""
-    lines = [line.get_xydata().tolist() for axis in figure.axes for line in axis.lines]
-    return lines + [part.get_offsets().tolist() for axis in figure.axes for part in axis.collections]
+    lines = [np.asarray(line.get_xydata()).tolist() for axis in figure.axes for line in axis.lines]
+    return lines + [np.asarray(part.get_offsets()).tolist() for axis in figure.axes for part in axis.collections]
 
 
 @pytest.mark.parametrize("study", STUDY_NAMES)

@@ -60,9 +60,9 @@ class _GroupedCommand(click.Command):
 
 
 def _option(row: Setting) -> click.Option:
-    told = (row.help if not row.default else f"{row.help} (default {row.default})").replace("`", "")
+    found = (row.help if not row.default else f"{row.help} (default {row.default})").replace("`", "")
     return _Grouped(
-        [f"--{row.name}", row.key], group=row.group, metavar=row.metavar, help=told, multiple=row.key == _REPEATED
+        [f"--{row.name}", row.key], group=row.group, metavar=row.metavar, help=found, multiple=row.key == _REPEATED
     )
 
 

@@ -182,9 +182,9 @@ def compare(
     rows = []
     for place, named in enumerate(groups):
         counts = [0 if costs is None else len(costs) for costs in sides[place]]
-        told = together.get(place) or decisions.decide([], [])
-        verdict = NOT_MEASURED if told.n == 0 else _VERDICTS.get(told.verdict) or (a if told.ratio < 1 else b)
-        figures = {"ratio": told.ratio, "low": told.low, "high": told.high}
+        found = together.get(place) or decisions.decide([], [])
+        verdict = NOT_MEASURED if found.n == 0 else _VERDICTS.get(found.verdict) or (a if found.ratio < 1 else b)
+        figures = {"ratio": found.ratio, "low": found.low, "high": found.high}
         rows.append({**named, **figures, "n_a": counts[0], "n_b": counts[1], "verdict": verdict})
     compared = Compared(rows, columns=[*keys, *_NUMBERS, "n_a", "n_b", "verdict"])
     compared.attrs = {"a": a, "b": b, "by": keys, "margin": margin, "cost": cost}

@@ -75,14 +75,14 @@ def _taking_turns(specs: Iterable[str], rounds: int) -> dict[str, list[Any]]:
     from allocpool.campaign import single
 
     parsed = {words: single.parse_spec(words.split()) for words in specs}
-    told: dict[str, list[Any]] = {words: [] for words in parsed}
+    found: dict[str, list[Any]] = {words: [] for words in parsed}
     for block in range(rounds):
-        for words in list(told)[:: 1 if block % 2 == 0 else -1]:
+        for words in list(found)[:: 1 if block % 2 == 0 else -1]:
             record = single.run_single(parsed[words].model_copy(update={"block": block}))
             if record.status != "ok":
                 raise UserError(f"{words}: the trial ended as {record.status}: {record.reason}")
-            told[words].append(record)
-    return told
+            found[words].append(record)
+    return found
 
 
 @bench_command.command("ratio")

@@ -61,8 +61,10 @@ def _remedy(error: OSError) -> str | None:
         home.data_dir(): "set ALLOCPOOL_DATA to a folder that takes files; what is finished is kept",
     }
     path = Path(os.fsdecode(error.filename)).absolute() if isinstance(error.filename, str | bytes) else home.data_dir()
-    told = next((told for place, told in places.items() if place in (path, *path.parents) or path in place.parents), "")
-    return _REMEDIES[error.errno] + (told or "give a file in a folder that takes files")
+    found = next(
+        (found for place, found in places.items() if place in (path, *path.parents) or path in place.parents), ""
+    )
+    return _REMEDIES[error.errno] + (found or "give a file in a folder that takes files")
 
 
 def _tell(error: click.UsageError) -> NoReturn:
@@ -148,10 +150,10 @@ class _TrialCommand(click.Command):
 
         mode = ctx.meta.get("mode")
         try:
-            told = single.describe_keys(mode) if mode else single.describe_modes()
+            found = single.describe_keys(mode) if mode else single.describe_modes()
         except UserError as error:
-            told = str(error)
-        formatter.write(f"\n{told}\n")
+            found = str(error)
+        formatter.write(f"\n{found}\n")
 
 
 @main.command(cls=_TrialCommand, context_settings=CONTEXT)
@@ -378,11 +380,11 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
                 idle.append(f"{name} {opened.study.name}")
                 continue
             left_s = sequential.expected_seconds(opened.missing_specs())
-            told = {**asdict(state), "complete": state.complete, "left_expected_s": left_s}
+            found = {**asdict(state), "complete": state.complete, "left_expected_s": left_s}
             asked = opened.questions_table() if questions else None
             if asked is not None:
-                told["questions"] = json.loads(asked.to_json(orient="records"))
-            states.setdefault(name, {})[opened.study.name] = told
+                found["questions"] = json.loads(asked.to_json(orient="records"))
+            states.setdefault(name, {})[opened.study.name] = found
             if not as_json:
                 click.echo(
                     f"{name:10} {opened.study.name:12} {state.finished:5} of {state.planned:5} finished, "

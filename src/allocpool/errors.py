@@ -68,11 +68,11 @@ def choices_of(annotation: Any, metadata: Iterable[Any] = ()) -> tuple[Any, ...]
 
 def from_validation(what: str, error: ValidationError, model: type[BaseModel]) -> UserError:
     """Every complaint of a pydantic model on one line; an unknown key or word names those that exist."""
-    told = [item for item in error.errors() if item["type"] != "default_factory_not_called"]
+    found = [item for item in error.errors() if item["type"] != "default_factory_not_called"]
     # A misspelt key is also a missing one: it is named first.
-    told.sort(key=lambda item: item["type"] != "extra_forbidden")
+    found.sort(key=lambda item: item["type"] != "extra_forbidden")
     # Several misspelt keys of one model have the same valid ones: those are told after the last.
-    complaints = [_complaint(item, model, after) for item, after in zip(told, [*told[1:], None], strict=True)]
+    complaints = [_complaint(item, model, after) for item, after in zip(found, [*found[1:], None], strict=True)]
     return UserError(f"{what}: " + "; ".join(complaints).replace("\n", " "))
 
 
@@ -138,10 +138,10 @@ def _complaint(item: Any, model: type[BaseModel], after: Any) -> str:
     choices, known = _place(model, place)
     if kind == "extra_forbidden":
         near = difflib.get_close_matches(str(place[-1]), known, n=1)
-        told = [f"did you mean {near[0]}?"] if near else []
+        found = [f"did you mean {near[0]}?"] if near else []
         if not (after and after["type"] == kind and after["loc"][:-1] == place[:-1]):
-            told.append(f"valid keys: {', '.join(known)}")
-        return f"unknown key {key!r}" + (f" ({' '.join(told)})" if told else "")
+            found.append(f"valid keys: {', '.join(known)}")
+        return f"unknown key {key!r}" + (f" ({' '.join(found)})" if found else "")
     if kind == "literal_error" and choices:
         return str(unknown_choice(key, value, choices))
     if kind == "missing":

@@ -35,9 +35,9 @@ def _from_environment(variable: str) -> Path | None:
         value.encode()  # records and pages are UTF-8, and they name it
         return Path(value).expanduser().resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        told = f"{variable}={os.fsencode(value).decode(errors='backslashreplace')}"
+        found = f"{variable}={os.fsencode(value).decode(errors='backslashreplace')}"
         why = type(error).__name__
-        raise UserError(f"{told} can't be used ({why}): give the whole name of a folder, in UTF-8") from None
+        raise UserError(f"{found} can't be used ({why}): give the whole name of a folder, in UTF-8") from None
 
 
 def home() -> Path:

@@ -117,13 +117,13 @@ def answers(profile: str) -> Iterator[tuple[Study[Any], str]]:
     """What to take home from every study, in a paragraph; each judged by the effect that matters to it."""
     for study in every_study():
         with judged_by(store.effect_of(profile, study.name)):
-            told = room(study.name, "story").take_home(profile)
-        yield study, " ".join(told.split("\n\n")[0].split())
+            found = room(study.name, "story").take_home(profile)
+        yield study, " ".join(found.split("\n\n")[0].split())
 
 
 def take_homes(profile: str) -> Markdown:
     """The `answers`, each after its question, which leads to its page."""
-    return say("\n".join(f"- [{study.question}]({study.notebook}.ipynb) {told}" for study, told in answers(profile)))
+    return say("\n".join(f"- [{study.question}]({study.notebook}.ipynb) {found}" for study, found in answers(profile)))
 
 
 def elsewhere(profile: str) -> None:
@@ -261,8 +261,8 @@ def status_banner(provenance: Mapping[str, Any]) -> HTML:
     whole = campaign_progress.complete and not campaign_progress.unavailable
     colour = "#1b7f3b" if whole else "#b00020" if campaign_progress.failed else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
-    told = f"{campaign_progress.sentence()} {stats.matters_from(effect_that_matters())}"
-    return HTML(f'<div style="{style}">{told}{_other_settings(provenance.get("other_settings") or ())}</div>')
+    found = f"{campaign_progress.sentence()} {stats.matters_from(effect_that_matters())}"
+    return HTML(f'<div style="{style}">{found}{_other_settings(provenance.get("other_settings") or ())}</div>')
 
 
 def _other_settings(others: Sequence[str]) -> str:

@@ -240,9 +240,9 @@ def _check(archive: Path, study: str, folder: Path, manifest: _Manifest) -> None
             for column, words in _WORDS.items():
                 if column in table and (other := set(table[column].dropna()) - set(words)):
                     raise UserError(f"it has {column} {min(other)!r}, and this package knows {', '.join(words)}")
-        told: Any = provenance["host_id"]
-        if told != manifest.host_id:
-            raise UserError(f"its tables are of host {told}")
+        found: Any = provenance["host_id"]
+        if found != manifest.host_id:
+            raise UserError(f"its tables are of host {found}")
         hosts = set(tables["trials"]["host_id"].dropna()) if "trials" in tables else set()
         if hosts - {manifest.host_id}:
             raise UserError(f"its trials are of host {sorted(hosts)[0]}")

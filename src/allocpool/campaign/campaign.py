@@ -352,11 +352,11 @@ class Campaign:
             {
                 **dict(zip("ab", _sides_of(question), strict=True)),
                 "primary": question.primary,
-                "verdict": told.verdict, "ratio": told.ratio, "low": told.low, "high": told.high, "n": told.n,
-                "blocks_needed": told.blocks_needed, "level": told.level, "effect": question.effect,
+                "verdict": found.verdict, "ratio": found.ratio, "low": found.low, "high": found.high, "n": found.n,
+                "blocks_needed": found.blocks_needed, "level": found.level, "effect": question.effect,
                 "question": _name_of(question),
             }
-            for question, told in zip(self.questions, self.decisions(), strict=True)
+            for question, found in zip(self.questions, self.decisions(), strict=True)
         ]  # fmt: skip
         return tidy.frame(rows, store.QUESTIONS)
 
@@ -515,10 +515,10 @@ class Campaign:
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
         with self.one_look():
-            told = [*self.records(), *self._stood_in_for(), *unavailable]
-            if self._made is not None and self._made[0] == told and (self.tidy_folder / "provenance.json").exists():
+            found = [*self.records(), *self._stood_in_for(), *unavailable]
+            if self._made is not None and self._made[0] == found and (self.tidy_folder / "provenance.json").exists():
                 return self._made[1]
-            tables = tidy.tables_of(self.study, told)
+            tables = tidy.tables_of(self.study, found)
             if os.environ.get(SHOW_ONLY) and not self.records():  # a page leaves no tables of what nobody measured
                 return tables
             try:
@@ -528,7 +528,7 @@ class Campaign:
                 if error.errno not in (errno.EROFS, errno.EACCES):
                     raise
                 print(f"allocpool: {self.tidy_folder} takes no files: tables are shown, not kept", file=sys.stderr)
-        self._made = (told, tables)
+        self._made = (found, tables)
         return tables
 
     @cached_property
@@ -637,10 +637,10 @@ def _sides_of(question: Question[TrialSpec]) -> list[str]:
 
 
 def _cell_name(spec: TrialSpec) -> str:
-    told = spec.cell_name()
+    found = spec.cell_name()
     facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) not in (None, "none"))
-    unsaid = (fact for fact in facts if fact not in told.replace(",", "").split())
-    return " ".join((told, *unsaid))
+    unsaid = (fact for fact in facts if fact not in found.replace(",", "").split())
+    return " ".join((found, *unsaid))
 
 
 def _read_whole_record(task: Task, study: Study[Any], host: Host) -> TrialRecord | None:

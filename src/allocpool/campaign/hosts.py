@@ -62,9 +62,9 @@ def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
         if not (folder / _PROVENANCE).is_file():
             continue
         try:
-            told = json.loads((folder / _PROVENANCE).read_text(encoding="utf-8"))
-            host_id = str(told["host_id"])
-            label = called(told["host"].get("name") or told["host"]["cpu_model"], host_id)
+            found = json.loads((folder / _PROVENANCE).read_text(encoding="utf-8"))
+            host_id = str(found["host_id"])
+            label = called(found["host"].get("name") or found["host"]["cpu_model"], host_id)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             _left_out(folder, error)
             continue
@@ -165,8 +165,8 @@ def combined(questions: pd.DataFrame) -> pd.DataFrame:
     ]
     rows = [
         {"study": key[0], "question": key[1], "a": group["a"].iloc[0], "b": group["b"].iloc[0],
-         "primary": bool(group["primary"].iloc[0]), **vars(told)}
-        for (key, group), told in zip(groups, together(decide), strict=True)
+         "primary": bool(group["primary"].iloc[0]), **vars(found)}
+        for (key, group), found in zip(groups, together(decide), strict=True)
     ]  # fmt: skip
     fields = ["ratio", "low", "high", "hosts", "spread", "next_low", "next_high", "verdict"]
     return pd.DataFrame(rows, columns=[*_KEY, "a", "b", "primary", *fields])
@@ -194,13 +194,13 @@ def mixed(profile: str) -> str:
                 break
     if len(hosts) < 2:
         return ""
-    told = "; ".join(f"{', '.join(studies)} of {host}" for host, studies in hosts.items())
-    return f"**The studies shown here are of {len(hosts)} machines**: {told}. Costs of one are no costs of another."
+    found = "; ".join(f"{', '.join(studies)} of {host}" for host, studies in hosts.items())
+    return f"**The studies shown here are of {len(hosts)} machines**: {found}. Costs of one are no costs of another."
 
 
 def _host_in(path: Path) -> str:
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return called(told["host"]["cpu_model"], str(told["host_id"]))
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return called(found["host"]["cpu_model"], str(found["host_id"]))
     except (OSError, ValueError, LookupError, TypeError):
         return f"a host that {path} does not tell"

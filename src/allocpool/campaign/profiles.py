@@ -266,16 +266,16 @@ _SHORT_LIST = 4
 
 def other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str = "") -> list[str]:
     """Return each setting that is another one than was asked for, in words: ``blocks 3, not 5``."""
-    told = []
+    found = []
     for key in taken:
         one, other = taken[key], asked.get(key)
         if part + key == "profile" or _in_order(one) == _in_order(other):
             continue
         if isinstance(one, dict) and isinstance(other, dict):
-            told += other_settings(one, other, f"{part}{key}.")
+            found += other_settings(one, other, f"{part}{key}.")
         else:
-            told.append(f"{part}{key} {_in_short(one)}, not {_in_short(other)}")
-    return told
+            found.append(f"{part}{key} {_in_short(one)}, not {_in_short(other)}")
+    return found
 
 
 def _in_order(value: Any) -> Any:

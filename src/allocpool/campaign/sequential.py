@@ -256,11 +256,11 @@ def outcome(campaigns: Sequence[Campaign]) -> str:
     studies: dict[float, list[str]] = defaultdict(list)
     for campaign in campaigns:
         studies[campaign.profile.effect_that_matters].append(campaign.study.name)
-    told = [
+    found = [
         f"{', '.join(names)}: {stats.matters_from(effect)}" if len(studies) > 1 else stats.matters_from(effect)
         for effect, names in sorted(studies.items())
     ]
-    return " ".join((f"Primary questions: {counts_in_words(primary, secondary)}.", *told))
+    return " ".join((f"Primary questions: {counts_in_words(primary, secondary)}.", *found))
 
 
 def minutes_from(text: str | None) -> float | None:
@@ -291,8 +291,8 @@ def require_sequential(campaigns: Sequence[Campaign]) -> None:
 
 def counts_in_words(primary: Verdicts, secondary: Verdicts) -> str:
     """Return the numbers of questions by how they ended."""
-    told = f"{primary.decided} decided, {primary.equivalent} equivalent, {primary.open} inconclusive"
-    return f"{told} (secondary: {secondary.decided}, {secondary.equivalent}, {secondary.open})"
+    found = f"{primary.decided} decided, {primary.equivalent} equivalent, {primary.open} inconclusive"
+    return f"{found} (secondary: {secondary.decided}, {secondary.equivalent}, {secondary.open})"
 
 
 def expected_seconds(specs: Iterable[TrialSpec]) -> float:

@@ -60,16 +60,16 @@ def spec_of(values: Mapping[str, Any]) -> TrialSpec:
 
 def summary_of(record: TrialRecord) -> dict[str, Any]:
     """Return a record as plain data, for a reader of JSON."""
-    told = mode_named(record.spec["mode"]).summarise(record)
+    found = mode_named(record.spec["mode"]).summarise(record)
     if record.launch and record.launch.jvm:
-        told = {**told, "jvm_flags": list(record.launch.jvm.flags)}
-    return {**told, STEADY_STATE: steady_states_of([record])[0]} if STEADY_STATE in told else told
+        found = {**found, "jvm_flags": list(record.launch.jvm.flags)}
+    return {**found, STEADY_STATE: steady_states_of([record])[0]} if STEADY_STATE in found else found
 
 
 def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[str]:
     """Return the keys of a summary that are printed as text: how it ended, times of one packet, what else was measured,
     and last what was stated, which trial it is and what went on around it."""
-    told = [key for key, value in summary.items() if value is not None and not isinstance(value, (dict, list))]
+    found = [key for key, value in summary.items() if value is not None and not isinstance(value, (dict, list))]
     about = {*record.spec, *TRIAL_COLUMNS}
 
     def rank(key: str) -> int:
@@ -77,7 +77,7 @@ def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[s
             return 0
         return 3 if key in about else 1 if "ns_per_" in key else 2
 
-    return sorted(told, key=rank)
+    return sorted(found, key=rank)
 
 
 def run_and_summarise(spec: TrialSpec) -> dict[str, Any]:
@@ -134,12 +134,12 @@ def command_of(spec: TrialSpec) -> str:
 def describe_modes() -> str:
     """Return every mode with what it measures, a line each, and an example."""
     width = max(map(len, modes()))
-    told = [
+    found = [
         f"  {name:{width}}  {textwrap.shorten(_first_sentence(mode.spec), _SCREEN - width - 4, placeholder=' ...')}"
         for name, mode in modes().items()
     ]
     example = f"Example: allocpool trial {mode_named('batch').example}"
-    return "\n".join([example, "", "Modes (mode=NAME --help lists the keys of one):", *told])
+    return "\n".join([example, "", "Modes (mode=NAME --help lists the keys of one):", *found])
 
 
 def describe_keys(mode: str) -> str:

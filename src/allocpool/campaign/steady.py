@@ -47,14 +47,14 @@ def steady_state(costs: Sequence[float]) -> str | None:
 
 def steady_states(series: Sequence[Sequence[float]]) -> list[str | None]:
     """Return the `steady_state` of each series; those of one length are looked at together, which is faster."""
-    told: list[str | None] = [None] * len(series)
+    found: list[str | None] = [None] * len(series)
     enough = [place for place, costs in enumerate(series) if len(costs) >= FEWEST_ITERATIONS]
     logs = _without_far_ones([np.log(np.asarray(series[place], dtype=np.float64)) for place in enough])
     for places in _of_one_length(logs):
         together = np.stack([logs[place] for place in places])
         for place, values, points in zip(places, together, _all_change_points(together), strict=True):
-            told[enough[place]] = _state(values, points)
-    return told
+            found[enough[place]] = _state(values, points)
+    return found
 
 
 def _of_one_length(series: Sequence[Floats]) -> Iterator[list[int]]:

@@ -73,10 +73,10 @@ def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str,
 
 def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
-    return told
+    return found
 
 
 def effect_told_by(provenance: Mapping[str, Any]) -> float:

@@ -325,8 +325,8 @@ _REFUSED: dict[str, str] = {}
 
 def _unreadable(trial_id: str, reason: str) -> None:
     """Print that a trial is in no table, once."""
-    told, _REFUSED[trial_id] = _REFUSED.get(trial_id), " ".join(reason.split())[:300]
-    if told != _REFUSED[trial_id]:
+    found, _REFUSED[trial_id] = _REFUSED.get(trial_id), " ".join(reason.split())[:300]
+    if found != _REFUSED[trial_id]:
         print(
             f"allocpool: trial {trial_id} can't be read and is in no table; without its folder it runs again: "
             f"{_REFUSED[trial_id]}",

@@ -105,18 +105,18 @@ def compare(files: Sequence[Path], effect: float = decisions.EFFECT, alpha: floa
         Row(
             benchmark=pair.name,
             unit=pair.base.unit,
-            verdict=_VERDICTS[told.verdict],
-            ratio=_finite(told.ratio),
-            low=_finite(told.low),
-            high=_finite(told.high),
+            verdict=_VERDICTS[found.verdict],
+            ratio=_finite(found.ratio),
+            low=_finite(found.low),
+            high=_finite(found.high),
             n_base=len(base),
             n_new=len(new),
-            used=told.used,
-            more_trials=told.blocks_needed,
-            level=told.level,
+            used=found.used,
+            more_trials=found.blocks_needed,
+            level=found.level,
             control=pair.control,
         )
-        for pair, (new, base), told in zip(judged, sides, decided, strict=True)
+        for pair, (new, base), found in zip(judged, sides, decided, strict=True)
     ]
     warnings += _of_order(judged)
     for row, (new, base) in zip(rows, sides, strict=True):
@@ -269,8 +269,8 @@ def as_markdown(result: Result) -> str:
     for row in result.rows:
         name, *cells = _cells(row)
         lines.append("| " + " | ".join([_code(name), *cells]) + " |")
-    told = [f"- {_code(f'warning: {warning}')}" for warning in result.warnings]
-    return "\n".join([*lines, "", _about(result), *([""] if told else []), *told])
+    found = [f"- {_code(f'warning: {warning}')}" for warning in result.warnings]
+    return "\n".join([*lines, "", _about(result), *([""] if found else []), *found])
 
 
 def _code(text: str) -> str:
@@ -279,10 +279,10 @@ def _code(text: str) -> str:
 
 def as_json(result: Result, fail_on: str | None) -> str:
     """Return one JSON object."""
-    told = asdict(result)
-    benchmarks, warnings = told.pop("rows"), told.pop("warnings")
+    found = asdict(result)
+    benchmarks, warnings = found.pop("rows"), found.pop("warnings")
     return json.dumps(
-        {**told, "failed": result.failed(fail_on), "benchmarks": benchmarks, "warnings": warnings}, indent=1
+        {**found, "failed": result.failed(fail_on), "benchmarks": benchmarks, "warnings": warnings}, indent=1
     )
 
 

@@ -293,9 +293,9 @@ def _read_go(text: str, into: _Collected) -> None:
     lines = text.splitlines()
     for words in (line.split() for line in lines if line.startswith("Unit")):
         if len(words) > 2 and words[0] == "Unit":
-            told = dict(word.partition("=")[::2] for word in words[2:])
-            if told.get("better") in _GO_LARGER:
-                better[words[1]] = _GO_LARGER[told["better"]]
+            found = dict(word.partition("=")[::2] for word in words[2:])
+            if found.get("better") in _GO_LARGER:
+                better[words[1]] = _GO_LARGER[found["better"]]
     values: dict[tuple[str, str], list[float]] = {}
     unknown: set[str] = set()
     package, in_header = "", False
@@ -374,9 +374,9 @@ def _read_csv(text: str, path: Path, two_files: bool) -> dict[str, list[Benchmar
     if delimiter != "," and any("," in value for value in texts):  # a decimal comma; a point then is no number
         texts = [value.replace(".", "?").replace(",", ".") for value in texts]
     values = [_parsed(value) for value in texts]
-    for k, told, value in zip(lines, columns["value"], values, strict=True):
+    for k, found, value in zip(lines, columns["value"], values, strict=True):
         if not 0 < value < math.inf:
-            raise UserError(f"{path}, line {k}: value {plain(told)} is not a positive number")
+            raise UserError(f"{path}, line {k}: value {plain(found)} is not a positive number")
     named = columns.get("side", [BASE] * len(values))
     for word in set(named):
         if word not in SIDES:

@@ -132,8 +132,8 @@ def judge(changes: Sequence[tuple[Told, Judged]]) -> list[Ablation]:
     after = decisions.together([by.after for _, by in changes])
     effects = decisions.together([by.effect for _, by in changes])
     return [
-        Ablation(told, by.before(decisions.ALPHA), changed, effect)
-        for (told, by), changed, effect in zip(changes, after, effects, strict=True)
+        Ablation(found, by.before(decisions.ALPHA), changed, effect)
+        for (found, by), changed, effect in zip(changes, after, effects, strict=True)
     ]
 
 

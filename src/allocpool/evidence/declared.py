@@ -296,13 +296,13 @@ def sentence(evidence: Evidence) -> str:
     if evidence.rows.empty:
         return "Nothing to compare: not part of this campaign."
     counts = [f"{word} in {count}" for word, count in evidence.rows["shown"].value_counts().items()]
-    told = f"Of {stats.plural(len(evidence.rows), 'comparison')}: {', '.join(counts)}"
+    found = f"Of {stats.plural(len(evidence.rows), 'comparison')}: {', '.join(counts)}"
     if "ratio" in evidence.rows and evidence.rows["ratio"].notna().any():
-        told += f"; {stats.ratios(evidence.measured['ratio'].dropna())}"
+        found += f"; {stats.ratios(evidence.measured['ratio'].dropna())}"
         if len(against := evidence.against) and "larger" in against:
             worst = against.iloc[int(against["ratio"].astype(float).argmin())]
-            told += f"; most against it: {worst['larger']} over {worst['smaller']}"
-    return f"{told}."
+            found += f"; most against it: {worst['larger']} over {worst['smaller']}"
+    return f"{found}."
 
 
 Odd = tuple[Callable[[Any], Evidence], Callable[[], Evidence]]
@@ -337,25 +337,25 @@ def claims_of(
         file: another one of the folder.
     """
     path = Path(__file__).parents[1] / "studies" / study / file
-    told = ClaimsFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    result = ClaimsFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
 
     def claim(item: Declared) -> Claim[Any]:
         def evidence(data: Any) -> Evidence:
-            expected = orderings(item.tests, cells_of(data), told.usual)
+            expected = orderings(item.tests, cells_of(data), result.usual)
             return of_orderings(expected, _missing(item.speaks_of, expected))
 
         @cache
         def of_source() -> Evidence:
-            return as_published(orderings(item.tests, published(), told.usual)) if published else no_figures()
+            return as_published(orderings(item.tests, published(), result.usual)) if published else no_figures()
 
         of_data, of_figures = (functions or {})[item.function] if item.function else (evidence, of_source)
-        needs_all = told.needs_all if item.needs_all is None else item.needs_all
+        needs_all = result.needs_all if item.needs_all is None else item.needs_all
         return Claim(
-            item.id, item.words, item.source or told.source, of_data, sentence, needs_all=needs_all,
+            item.id, item.words, item.source or result.source, of_data, sentence, needs_all=needs_all,
             refuted_by=item.refuted_by, published=of_figures if published else None, asks=item.asks,
-            set_ups=tuple(item.set_ups or told.set_ups),
+            set_ups=tuple(item.set_ups or result.set_ups),
         )  # fmt: skip
 
-    found = Claims(map(claim, told.claims))
-    found.file = told
+    found = Claims(map(claim, result.claims))
+    found.file = result
     return found

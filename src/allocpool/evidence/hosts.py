@@ -39,7 +39,7 @@ def agreement(questions: pd.DataFrame, combined: pd.DataFrame) -> str:
     same = sum(len(verdicts) == 1 for verdicts in ends.values())
     against = [key for key, verdicts in ends.items() if {A_CHEAPER, B_CHEAPER} <= verdicts]
     other = len(ends) - same - len(against)
-    told = [
+    found = [
         f"{questions['host_id'].nunique()} hosts were measured, each a block of its own. Of {len(combined)} questions "
         f"that two or more have figures of, {len(ends)} are decided on two or more: they agree on {same}, contradict "
         f"each other on {len(against)}, and on {other} one sees a difference that does not matter on another."
@@ -48,16 +48,16 @@ def agreement(questions: pd.DataFrame, combined: pd.DataFrame) -> str:
     if against:
         names = [named[key] for key in against[:_NAMED]]
         more = f", and {len(against) - _NAMED} more" if len(against) > _NAMED else ""
-        told.append(f"They contradict each other on {'; '.join(names)}{more}.")
+        found.append(f"They contradict each other on {'; '.join(names)}{more}.")
     decided = combined["verdict"].isin([A_CHEAPER, B_CHEAPER]).sum()
     level = combined["verdict"].eq(EQUIVALENT).sum()
-    told.append(
+    found.append(
         f"Over hosts, as a sample of such hosts, {decided} are decided, {level} show no difference that matters, and "
         f"{len(combined) - decided - level} are open; beyond their own noise hosts differ by a factor of "
         f"{stats.significant(float(combined['spread'].median()))} in the median question, and of "
         f"{stats.significant(float(combined['spread'].max()))} in the widest."
     )
-    return " ".join(told)
+    return " ".join(found)
 
 
 def _decided(questions: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:

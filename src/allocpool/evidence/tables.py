@@ -101,9 +101,9 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True, calle
     if not whole:
         judged = _decided_first(judged)
     rows = claim_rows(judged)
-    told = [name for name in _COLUMNS if whole or name not in ("found", "missing")]
+    found = [name for name in _COLUMNS if whole or name not in ("found", "missing")]
     something = rows.astype(object).where(rows.notna(), "").astype(bool).any()
-    shown = [name for name in told if name in ("claim", "verdict", _EVIDENCE) or something[name]]
+    shown = [name for name in found if name in ("claim", "verdict", _EVIDENCE) or something[name]]
     verdicts = [verdict for part in judged for verdict in part.verdicts]
     pages = {part.page: part.title for part in judged}
     heading = "".join(f'<th scope="col" class="{_CSS.get(name, "")}">{name}</th>' for name in shown)
@@ -218,9 +218,9 @@ def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Compariso
     in."""
     rows = []
     for name, comparison in zip(names, compared, strict=True):
-        told = comparison.decision
-        hidden = f"{told.remark}; trimmed {stats.significant(told.trimmed_ratio)}" if told.remark else None
-        rows.append({**name, ratio: comparison.text(), "n": told.n, "an average hides": hidden})
+        found = comparison.decision
+        hidden = f"{found.remark}; trimmed {stats.significant(found.trimmed_ratio)}" if found.remark else None
+        rows.append({**name, ratio: comparison.text(), "n": found.n, "an average hides": hidden})
     table = pd.DataFrame(rows, columns=None if rows else [ratio, "n", "an average hides"])
     return table if table["an average hides"].notna().any() else table.drop(columns="an average hides")
 
@@ -249,8 +249,8 @@ def means(trials: pd.DataFrame, by: Sequence[str], value: str) -> pd.DataFrame:
     ``n``."""
     groups = trials.astype({value: float}).groupby(list(by), observed=True, sort=False)[value]
     costs = [(key, stats.geometric_interval(cell)) for key, cell in groups]
-    told = [(*key, cost.estimate, cost.low, cost.high, cost.trials) for key, cost in costs]
-    return pd.DataFrame(told, columns=[*by, "ns", "low", "high", "n"])
+    found = [(*key, cost.estimate, cost.low, cost.high, cost.trials) for key, cost in costs]
+    return pd.DataFrame(found, columns=[*by, "ns", "low", "high", "n"])
 
 
 TableOrWords = GT | Nothing

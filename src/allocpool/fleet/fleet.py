@@ -182,11 +182,11 @@ class Fleet:
         self.require_scheduler()
         try:
             # Not `scheduler_info()`: the client empties what that returns every other second, from another thread.
-            told: dict[str, Any] = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+            found: dict[str, Any] = self.client.sync(self.client.scheduler.identity, n_workers=-1)
         except (OSError, CancelledError, TimeoutError):
             self.require_scheduler()
             return {}
-        return cast(dict[str, Any], told["workers"])
+        return cast(dict[str, Any], found["workers"])
 
     def alive(self) -> set[str]:
         """Return the addresses of all workers."""
@@ -206,11 +206,11 @@ class Fleet:
         """Have new workers examined, and take in those that have been; print in a line, once, who takes no part."""
         with self._lock:
             workers = self._workers()
-            for address, told in workers.items():
+            for address, found in workers.items():
                 if address in self._seen:
                     continue
                 self._seen.add(address)
-                if told["resources"].get(TRIAL) == 1:
+                if found["resources"].get(TRIAL) == 1:
                     self._examining[address] = self.client.submit(
                         worker.examine, self._asked, workers=[address], resources={TRIAL: 1}, pure=False
                     )
@@ -255,8 +255,8 @@ class _RemoteLauncher(AnsweredLauncher):
     def ask(self, specs: Iterable[TrialSpec], try_flags: bool = False) -> None:
         """Get the answers to these specs, all at once."""
         if cells := list(dict.fromkeys(map(cell_of, specs))):
-            told = self._remote.ask(worker.answers, cells, try_flags)
-            self.answers |= dict(zip(cells, told, strict=True))
+            found = self._remote.ask(worker.answers, cells, try_flags)
+            self.answers |= dict(zip(cells, found, strict=True))
 
     def prepare(self, specs: Iterable[TrialSpec]) -> None:
         self.ask(specs, try_flags=True)
@@ -341,7 +341,7 @@ def run_on(
     results: dict[str, HostResult] = {}
     threads: list[threading.Thread] = []
     begun_s = time.monotonic()
-    told = False
+    found = False
     with table_makers() as makers:
         while True:
             with suppress(Lost):  # told by each host
@@ -358,9 +358,9 @@ def run_on(
             waited_s = time.monotonic() - begun_s
             if not threads and waited_s > _JOINED_S:
                 raise UserError(f"no machine takes part: start a worker on each with `{START}`, of this commit")
-            if not threads and not told and waited_s > _LOOK_S:
+            if not threads and not found and waited_s > _LOOK_S:
                 tell(f"waiting for machines: start a worker on each with `{START}`, of this commit")
-                told = True
+                found = True
             time.sleep(_LOOK_S)
 
 

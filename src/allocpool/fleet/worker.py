@@ -117,8 +117,8 @@ def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[tuple[str | Non
     launcher = _here().launcher
     if try_flags:
         launcher.prepare(specs)
-    told = [(launcher.refusal(spec), spec) for spec in specs]
-    return [(refused, "" if refused else launcher.code_hash(spec)) for refused, spec in told]
+    found = [(launcher.refusal(spec), spec) for spec in specs]
+    return [(refused, "" if refused else launcher.code_hash(spec)) for refused, spec in found]
 
 
 def build(specs: Sequence[TrialSpec]) -> None:

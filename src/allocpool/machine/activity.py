@@ -33,8 +33,8 @@ def read_activity() -> Activity:
     """Return the totals as they are now; takes a fraction of a millisecond."""
     times = psutil.cpu_times()
     # A guest's time is part of "user" already.
-    told = {name: float(getattr(times, name, 0.0)) for name in ("user", "nice", "system", "irq", "softirq")}
-    busy_s = sum(told.values())
+    found = {name: float(getattr(times, name, 0.0)) for name in ("user", "nice", "system", "irq", "softirq")}
+    busy_s = sum(found.values())
     steal_s = getattr(times, "steal", None)
     pages = _counters()
     return Activity(

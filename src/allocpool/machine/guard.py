@@ -52,14 +52,14 @@ def end_with_make() -> None:
     if os.getppid() != int(make):  # it died before
         os.kill(os.getpid(), signal.SIGTERM)
     if caught := _caught_by(make):  # none, where a shell has it run in the background
-        told = threading.Event()
+        found = threading.Event()
 
         def end(number: int, frame: FrameType | None) -> None:
-            told.set()  # Ctrl-C tells all of a terminal's processes: this one ends already
+            found.set()  # Ctrl-C tells all of a terminal's processes: this one ends already
             signal.default_int_handler(number, frame)
 
         signal.signal(signal.SIGINT, end)
-        threading.Thread(target=_watch, args=(make, caught, told), daemon=True).start()
+        threading.Thread(target=_watch, args=(make, caught, found), daemon=True).start()
 
 
 def _caught_by(process: str) -> int:

@@ -236,7 +236,7 @@ def _more(left: pd.DataFrame) -> str:
     if left.empty:
         return ""
     more = left[left["more_trials"].notna()]
-    told = [f"{len(left) - len(more)} of them too noisy to say when"] if len(more) < len(left) else []
+    found = [f"{len(left) - len(more)} of them too noisy to say when"] if len(more) < len(left) else []
     if len(more):
         whose = "the others" if len(more) < len(left) else "they" if len(left) > 1 else "it"
         low, high = int(more["more_trials"].min()), int(more["more_trials"].max())
@@ -244,8 +244,8 @@ def _more(left: pd.DataFrame) -> str:
         seconds = more["more_minutes"].sum(min_count=len(more))
         minutes = "" if pd.isna(seconds) else f", in all about {in_minutes(float(seconds))}"
         least = "at least" if (more["n"] < decisions.FEWEST).any() else "about"
-        told.append(f"{whose} would take {least} {trials} more {'trial' if high == 1 else 'trials'} a side{minutes}")
-    return f" ({'; '.join(told)})"
+        found.append(f"{whose} would take {least} {trials} more {'trial' if high == 1 else 'trials'} a side{minutes}")
+    return f" ({'; '.join(found)})"
 
 
 def in_minutes(minutes: float) -> str:

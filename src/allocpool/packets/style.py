@@ -86,8 +86,8 @@ def short_names(configurations: Sequence[str]) -> tuple[dict[str, str], str]:
         name: [word for word in name.split(" / ") if word not in shared[languages[name]]] for name in configurations
     }
     short = {name: " / ".join(words).replace("generational", "gen.") for name, words in kept.items()}
-    told = "; ".join(f"all {language}: {', '.join(words)}" for language, words in shared.items() if words)
-    return (short, told) if len(set(short.values())) == len(short) else ({name: name for name in configurations}, "")
+    found = "; ".join(f"all {language}: {', '.join(words)}" for language, words in shared.items() if words)
+    return (short, found) if len(set(short.values())) == len(short) else ({name: name for name in configurations}, "")
 
 
 def points(
@@ -126,11 +126,11 @@ def points(
 def name_rows(grid: Any, label: str, order: Sequence[str], configurations: bool = True) -> str:
     """Write names at the rows, in two lines where they are long; of configurations without the options that all share,
     which the label for the axis below tells that this returns."""
-    short, told = short_names(order) if configurations else ({name: name for name in order}, "")
+    short, found = short_names(order) if configurations else ({name: name for name in order}, "")
     for axis in grid.axes.flat:
         if axis.get_subplotspec().is_first_col():
             axis.set_yticks(range(len(order)), [two_lines(short[name]) for name in order])
-    return f"{label}\n{told}" if told else label
+    return f"{label}\n{found}" if found else label
 
 
 def gaps_beside(grid: Any, gaps: pd.DataFrame, order: Sequence[str]) -> None:
@@ -174,8 +174,8 @@ def ends(rows: pd.DataFrame, value: str, names: Sequence[str], unit: str, of: st
         return "nothing measured"
     known = known.groupby(list(names), observed=True)[value].agg(of).reset_index() if of else known
     least, most = (known.iloc[int(place)] for place in (known[value].argmin(), known[value].argmax()))
-    told = [
+    found = [
         f"{stats.significant(row[value])} {unit} ({', '.join(str(row[name]) for name in names)})"
         for row in (least, most)
     ]
-    return f"from {told[0]} to {told[1]}" if len(known) > 1 else told[0]
+    return f"from {found[0]} to {found[1]}" if len(known) > 1 else found[0]

@@ -59,7 +59,7 @@ def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
     shutil.copytree(_HERE / "static", staging / "_static")
     taken = staging / "_taken"
     (taken / _taken.FOLDER).mkdir(parents=True)
-    told = {}
+    found = {}
     for page in pages:
         shown = _pages.gap_page(page) if page.notebook is None else _pages.prepared(page.notebook)
         notebook = trials = ""
@@ -71,16 +71,16 @@ def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
         if page.address == "index":
             shown.cells.append(_pages.list_of_pages(pages))
         nbformat.write(shown, staging / f"{page.address}.ipynb")
-        told[page.address] = {
+        found[page.address] = {
             "banner": _pages.banner(page), "provenance": _pages.provenance_box(page.provenance), "notebook": notebook,
             "trials": trials,
         }  # fmt: skip
-    if "index" not in told:
+    if "index" not in found:
         first = nbformat.v4.new_notebook(cells=[_pages.list_of_pages(pages)])
         nbformat.write(first, staging / "index.ipynb")
     for name in _pages.DOCS:
         shutil.copy(home.home() / "docs" / f"{name}.md", staging)
-    (staging / "pages.json").write_text(json.dumps(told), encoding="utf-8")
+    (staging / "pages.json").write_text(json.dumps(found), encoding="utf-8")
 
 
 def _about(pages: list[_pages.Page], output_dir: Path) -> dict[str, Any]:
@@ -95,13 +95,13 @@ def _about(pages: list[_pages.Page], output_dir: Path) -> dict[str, Any]:
 
 def _tell_campaigns(folder: Path) -> None:
     """The list that the switch of every site in a folder reads."""
-    told = []
+    found = []
     for mark in sorted(folder.glob(f"*/{_MARK}")):
         try:
-            told.append(json.loads(mark.read_text(encoding="utf-8")))
+            found.append(json.loads(mark.read_text(encoding="utf-8")))
         except ValueError:  # of a version that told nothing
             continue
-    (folder / "campaigns.js").write_text(f"window.allocpoolCampaigns = {json.dumps(told)};\n", encoding="utf-8")
+    (folder / "campaigns.js").write_text(f"window.allocpoolCampaigns = {json.dumps(found)};\n", encoding="utf-8")
 
 
 def _run_sphinx(staging: Path, output_dir: Path) -> None:

@@ -148,13 +148,13 @@ def _meaning(keys: list[str], study: str) -> str:
     """Return the description of a profile's key, inside the models in it; empty where there is none, or no such key
     today."""
     model: Any = study_named(study).profile_model if study in STUDY_NAMES else None
-    told = ""
+    found = ""
     for key in keys:
         field = getattr(model, "model_fields", {}).get(key)
-        told, model = (field.description or "", field.annotation) if field else ("", _item_of(model))
+        found, model = (field.description or "", field.annotation) if field else ("", _item_of(model))
         if NoneType in get_args(model):
             model = _item_of(model)
-    return told
+    return found
 
 
 def _item_of(model: Any) -> Any:
@@ -169,8 +169,8 @@ def in_words(name: str) -> str:
     """Return a recorded name as a reader reads it: ``host.memory_mb`` is ``memory, in MB``."""
     *words, last = name.removeprefix("host.").removeprefix("profile.").replace(".", ": ").split("_")
     unit = _UNITS.get(last) if words else None
-    told = " ".join(words) if unit else " ".join((*words, last))
-    return f"{told}, {unit}" if unit and not unit.startswith("(") else f"{told} {unit}" if unit else told
+    found = " ".join(words) if unit else " ".join((*words, last))
+    return f"{found}, {unit}" if unit and not unit.startswith("(") else f"{found} {unit}" if unit else found
 
 
 def summary_line(provenance: Mapping[str, Any]) -> str:

@@ -43,17 +43,17 @@ def read_jit_log(log: Path, start_ns: int, end_ns: int) -> Compilations | None:
     compiled = again = given_up = 0
     live: dict[str, set[str]] = defaultdict(set)
     for line in lines:
-        told = _LINE.match(line)
-        if told is None:
+        found = _LINE.match(line)
+        if found is None:
             continue
-        inside = start_ns <= int(told["at_ns"]) < end_ns
-        if told["method"].startswith(_OURS) and int(told["at_ns"]) < end_ns:
-            levels = live[_ADDRESS.sub("", told["method"])]
-            (levels.discard if told["given_up"] else levels.add)(told["level"])
-        if told["given_up"]:
+        inside = start_ns <= int(found["at_ns"]) < end_ns
+        if found["method"].startswith(_OURS) and int(found["at_ns"]) < end_ns:
+            levels = live[_ADDRESS.sub("", found["method"])]
+            (levels.discard if found["given_up"] else levels.add)(found["level"])
+        if found["given_up"]:
             given_up += inside
             continue
-        code = (told["level"], told["method"])
+        code = (found["level"], found["method"])
         compiled += inside
         again += inside and code in seen
         seen.add(code)

@@ -116,10 +116,10 @@ class PaceMeter:
         if self._launch is None:
             return None
         ffi, library = native.load(self._launch)
-        told = ffi.new("ap_machine_pace *")
-        if library.ap_read_machine_pace(told) != library.AP_OK:
+        found = ffi.new("ap_machine_pace *")
+        if library.ap_read_machine_pace(found) != library.AP_OK:
             return None  # no 32 MiB are left: a trial is not refused for that
-        return Pace(compute_ns=told.compute_ns, latency_ns=told.latency_ns, bandwidth_gbs=told.bandwidth_gbs)
+        return Pace(compute_ns=found.compute_ns, latency_ns=found.latency_ns, bandwidth_gbs=found.bandwidth_gbs)
 
 
 class Watch:

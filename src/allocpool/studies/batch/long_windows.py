@@ -85,8 +85,8 @@ def doubts(rungs: pd.DataFrame, long: pd.DataFrame) -> str:
         f"{name} at {', '.join(f'{alive:,}' for alive in rows['alive'])}"
         for name, rows in other.groupby("configuration", sort=False)
     )
-    told = f"the other side is ahead: {where}" if where else "the same side is ahead at each of these sizes"
-    return f"In runs of a minute {told} (n = {int(both['n_long'].min())})."
+    found = f"the other side is ahead: {where}" if where else "the same side is ahead at each of these sizes"
+    return f"In runs of a minute {found} (n = {int(both['n_long'].min())})."
 
 
 def _costs(trials: pd.DataFrame) -> pd.DataFrame:

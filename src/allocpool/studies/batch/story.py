@@ -77,10 +77,10 @@ def which_cms(trials: pd.DataFrame) -> pd.DataFrame:
     """Return how far Parallel and CMS of 11 lie from the published "CMS" in shape (log-ratio): with the article's flags
     and with the pause target of G1 as well; no rows where neither was measured in every cell."""
     batch = Batch(cell_data.with_cost(trials[trials["collector"].isin(["parallel", "cms"])]), PUBLISHED)
-    told = {"the article's flags": "", "the pause target of G1 as well": "/pause_target"}
+    result = {"the article's flags": "", "the pause target of G1 as well": "/pause_target"}
     rows = [
         {"with": words} | {name: stats.geometric_interval(distance).text(2) for name, distance in found.items()}
-        for words, option in told.items()
+        for words, option in result.items()
         for _, found in distances(batch, option)
     ]
     return pd.DataFrame(rows)

@@ -39,9 +39,9 @@ def twins(trials: pd.DataFrame) -> pd.DataFrame:
     pairs = _beside(trials, "twin")
     sides = [(_costs(trials, second, *cell), _costs(trials, first, *cell)) for first, second, *cell in pairs]
     rows = [
-        {"configuration": first, "strategy": strategy, "case": case, "ratio": told.ratio, "low": told.low,
-         "high": told.high, "n": told.n, "verdict": told.verdict, "remark": told.remark}
-        for (first, _, strategy, case), told in zip(pairs, decisions.decide_together(sides), strict=True)
+        {"configuration": first, "strategy": strategy, "case": case, "ratio": found.ratio, "low": found.low,
+         "high": found.high, "n": found.n, "verdict": found.verdict, "remark": found.remark}
+        for (first, _, strategy, case), found in zip(pairs, decisions.decide_together(sides), strict=True)
     ]  # fmt: skip
     names = ["configuration", "strategy", "case", "ratio", "low", "high", "n", "verdict", "remark"]
     return pd.DataFrame(rows, columns=names)

@@ -97,7 +97,7 @@ def together(a: Array, b: Array, alpha: float = decisions.ALPHA) -> Told:
     """`decisions.decide_together` over the last axis but one, of many campaigns at once."""
     cells = a.shape[-2]
     levels = [alone(a, b, alpha * max(level, 1) / cells) for level in range(cells + 1)]
-    decided = np.stack([told.decided for told in levels])
+    decided = np.stack([found.decided for found in levels])
     counts = decided.sum(axis=-1)
     at = np.full(a.shape[:-2], cells)
     while True:
@@ -106,7 +106,7 @@ def together(a: Array, b: Array, alpha: float = decisions.ALPHA) -> Told:
         if not lower.any():
             break
         at = np.where(lower, still, at)
-    different = np.stack([told.different for told in levels])
+    different = np.stack([found.different for found in levels])
     chosen = at[None, ..., None]
     return Told(np.take_along_axis(decided, chosen, axis=0)[0], np.take_along_axis(different, chosen, axis=0)[0])
 
@@ -124,16 +124,16 @@ def false_verdicts(repetitions: int = 2_000) -> pd.DataFrame:
         a, b = campaign_of_twins(np.random.default_rng([SEED, 1]), beside, repetitions, SIZES[-1])
         ever = np.zeros(a.shape[:-1], dtype=bool)
         worst = np.zeros(repetitions)
-        told = Told(ever, ever)
+        found = Told(ever, ever)
         for n in SIZES:
             if n in decisions.LOOKS:
                 ever = ever | alone(a[..., :n], b[..., :n]).different
-                told = together(a[..., :n], b[..., :n])
-                worst = np.maximum(worst, told.different.sum(axis=-1) / np.maximum(told.decided.sum(axis=-1), 1))
+                found = together(a[..., :n], b[..., :n])
+                worst = np.maximum(worst, found.different.sum(axis=-1) / np.maximum(found.decided.sum(axis=-1), 1))
             thirds = ever.reshape(repetitions, len(THIRDS), OF_EACH).mean(axis=(0, 2))
             rows.append(
                 {"beside": beside, "n": n, "repetitions": repetitions, **dict(zip(THIRDS, thirds, strict=True)),
-                 "page": worst.mean(), "decided": told.decided.mean()}
+                 "page": worst.mean(), "decided": found.decided.mean()}
             )  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -230,9 +230,9 @@ def _one_campaign(ratio: float, rng: np.random.Generator, seed: int) -> dict[str
     logs = sigmas[..., None] * rng.standard_normal((COMPARISONS, 2, budget))
     logs[:, 0] += shifts[:, None]
     a, b = logs[:, 0, :blocks], logs[:, 1, :blocks]
-    told = together(a, b)
-    larger = told.different & (a.mean(axis=-1) > b.mean(axis=-1))
-    results = {OURS_FIXED: (2.0 * COMPARISONS * blocks, *_shares(shifts, told, larger))}
+    found = together(a, b)
+    larger = found.different & (a.mean(axis=-1) > b.mean(axis=-1))
+    results = {OURS_FIXED: (2.0 * COMPARISONS * blocks, *_shares(shifts, found, larger))}
     results[OURS] = _sequential(logs, shifts, budget, seed)
     return results
 

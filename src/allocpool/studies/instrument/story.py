@@ -125,8 +125,8 @@ def noise_table(trials: pd.DataFrame) -> pd.DataFrame:
     table = figures.agg(["count", "min", "median", "max"]).T.reset_index(drop=True)
     table.columns = pd.Index(["trials", "lowest", "median", "highest"])
     rounded = {name: table[name].map(stats.significant, na_action="ignore") for name in table.columns[1:]}
-    told = {"around a trial": [what for what, *_ in WATCHED.values()], "unit": [unit for *_, unit in WATCHED.values()]}
-    return pd.DataFrame(told).assign(trials=table["trials"].astype(int), **rounded)
+    found = {"around a trial": [what for what, *_ in WATCHED.values()], "unit": [unit for *_, unit in WATCHED.values()]}
+    return pd.DataFrame(found).assign(trials=table["trials"].astype(int), **rounded)
 
 
 _PACES = ("compute_{}_ns", "latency_{}_ns", "bandwidth_{}_gbs")

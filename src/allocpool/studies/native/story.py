@@ -140,12 +140,12 @@ PAYS, COSTS, NO_GAIN, OPEN = "pays", "costs more", "no difference that matters",
 def verdict(trials: pd.DataFrame) -> str:
     """Return how many steps pay in each case, and whether C++ should pool."""
     gains = gains_table(trials)
-    told = [
+    found = [
         f"{count} {what} in case {case}"
         for case, rows in (gains.groupby("case", sort=False) if len(gains) else ())
         for what, count in rows["verdict"].value_counts().items()
     ]
-    steps = f"**Optimisation steps:** {', '.join(told) or by_size.NOT_MEASURED}."
+    steps = f"**Optimisation steps:** {', '.join(found) or by_size.NOT_MEASURED}."
     cpp = trials[trials["language"] == "cpp"]
     rows = comparison_table(trials)
     rows = rows[rows["configuration"].isin(set(cpp["configuration"]))]

@@ -215,12 +215,12 @@ def saved_by_pooling(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFra
     parts = [((row.alloc_total, row.alloc_base), (row.pool_total, row.pool_base)) for row in records(both)]
     savings = decisions.together([partial(_saving, alloc, pool) for alloc, pool in parts])
     names = ("saved_ns", "low", "high", "n", "verdict")
-    told = pd.DataFrame(
+    found = pd.DataFrame(
         [[*(getattr(saving, name) for name in names), saving.text()] for saving in savings],
         columns=[*names, "text"],
     )
     lbos = ["alloc_lbo", "pool_lbo", "alloc_ns", "pool_ns"]
-    return pd.concat([both[[*_OF_SAVED, *lbos]].reset_index(drop=True), told], axis=1)
+    return pd.concat([both[[*_OF_SAVED, *lbos]].reset_index(drop=True), found], axis=1)
 
 
 def _saving(alloc: tuple[Least, Least], pool: tuple[Least, Least], alpha: float) -> Saving:

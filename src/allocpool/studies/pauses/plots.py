@@ -207,8 +207,8 @@ def lost_by_cause(attribution: pd.DataFrame, losses: pd.DataFrame) -> Figure:
         return nothing("no packet was lost")
     lost = joined.groupby(["name", "cause"], observed=True)["lost"].sum().astype(float).reset_index()
     totals = lost.groupby("name")["lost"].transform("sum")
-    told = lost["name"] + totals.map(", {:,.0f} lost".format)
-    lost = lost.assign(share=100 * lost["lost"] / totals, name=told.map(two_lines))
+    found = lost["name"] + totals.map(", {:,.0f} lost".format)
+    lost = lost.assign(share=100 * lost["lost"] / totals, name=found.map(two_lines))
     order = sorted(lost["name"].unique())
     styles = {cause: CAUSE_STYLE[cause] for cause in present(ALL_CAUSES, lost.loc[lost["lost"] > 0, "cause"])}
     grid, handles = style.stack(lost, "share", "name", order, "cause", styles)

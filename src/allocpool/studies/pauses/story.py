@@ -125,8 +125,8 @@ def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataF
     _, compared = longest_pauses(trials, collections)
     pauses = by_size.tally_of("Longest pause", compared).replace("cheaper", "shorter")
     counts = saved(overheads)["verdict"].value_counts()
-    told = ", ".join(f"{what} in {count}" for what, count in counts.items()) or by_size.NOT_MEASURED
-    return f"{pauses}  \n**Cost of collecting:** pooling {told}."
+    found = ", ".join(f"{what} in {count}" for what, count in counts.items()) or by_size.NOT_MEASURED
+    return f"{pauses}  \n**Cost of collecting:** pooling {found}."
 
 
 def take_home(profile: str) -> str:

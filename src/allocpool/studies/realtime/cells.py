@@ -49,8 +49,8 @@ def with_ends(ns: float, low_ns: float, high_ns: float) -> str:
     """A figure with its interval in words, as far as they are known."""
     if pd.isna(ns):
         return "none found"
-    told = stats.significant(float(ns))
-    return told if pd.isna(low_ns) else f"{told} ({bound(low_ns)} to {bound(high_ns)})"
+    found = stats.significant(float(ns))
+    return found if pd.isna(low_ns) else f"{found} ({bound(low_ns)} to {bound(high_ns)})"
 
 
 def usual_heap(rows: pd.DataFrame) -> pd.Series:
@@ -81,10 +81,10 @@ _OF_SEARCHES: dict[str, Any] = {"clustered": True, "delay_max_us": math.nan, "de
 def placed_of(done: pd.DataFrame, goal: str) -> PlacedTrials:
     """The trials of one cell, for one goal."""
     seen = [seen_of(row) for row in records(done)]
-    told = told_by(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
-    highest_ns = max((interval_ns for interval_ns, _ in told), default=math.nan)
+    found = told_by(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
+    highest_ns = max((interval_ns for interval_ns, _ in found), default=math.nan)
     clustered = "clustered" in done and bool(done["clustered"].any())
-    return PlacedTrials(told, len(seen) - len(told), highest_ns, clustered)
+    return PlacedTrials(found, len(seen) - len(found), highest_ns, clustered)
 
 
 def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
@@ -203,8 +203,8 @@ def limits(cells: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
         if trials is None:
             continue
         work_ns = float(trials["prologue_ns_per_packet"].astype(float).median())
-        told = trials[trials["slip_max_ms"] < trials["input_queue_ms"] / 2]
-        losing = told[told["lost_ppm"].astype(float) > 1e6 * PDR_LOSS_RATIO]
+        found = trials[trials["slip_max_ms"] < trials["input_queue_ms"] / 2]
+        losing = found[found["lost_ppm"].astype(float) > 1e6 * PDR_LOSS_RATIO]
         with_time = losing[losing["interval_ns"] >= AMPLE * work_ns]
         pause_ms = with_time["gc_pause_max_ms"].astype(float)
         by_pauses = int((pause_ms >= with_time["input_queue_ms"] / 2).sum())

@@ -409,8 +409,8 @@ def _cpp_without_allocation(data: Realtime) -> Evidence:
             chances = [_within(data, row, COMPARED_NS) for row in rivals]
             p = min(1.0, len(chances) * min(below for below, _ in chances))
             best = min(rivals, key=lambda row: row.pdr_ns if row.answer != LOSES else math.inf)
-            told = f"{_name(best)} {_outcome(best)}"
-            findings.append(Finding(name, told, (p, max(above for _, above in chances))))
+            found = f"{_name(best)} {_outcome(best)}"
+            findings.append(Finding(name, found, (p, max(above for _, above in chances))))
     return evidence_of(findings, Wanted(families=FAMILIES).missing(data.cells))
 
 
@@ -646,21 +646,21 @@ def _rare_full_collections(data: Realtime) -> Evidence:
             findings.append(_not_measured(name, gap))
         else:
             least = decisions.compare_with(least_s.tolist(), expected_s)
-            chances, told = (1.0, least.p_above(_RARE_WITHIN)), "s or less often"
+            chances, result = (1.0, least.p_above(_RARE_WITHIN)), "s or less often"
             if seen.all():
                 most = decisions.compare_with(most_s.tolist(), expected_s)
                 chances = (
                     max(least.p_above(1 / _RARE_WITHIN), most.p_below(_RARE_WITHIN)),
                     min(1.0, 2 * min(least.p_above(_RARE_WITHIN), most.p_below(1 / _RARE_WITHIN))),
                 )
-                told = f"to {stats.geometric_mean(most_s):,.0f} s"
-            findings.append(Finding(name, f"every {stats.geometric_mean(least_s):,.0f} {told}", chances))
+                result = f"to {stats.geometric_mean(most_s):,.0f} s"
+            findings.append(Finding(name, f"every {stats.geometric_mean(least_s):,.0f} {result}", chances))
             if said_ppm := RARE_LOST_PPM.get(str(key[-1])):
                 lost_ppm = group["lost_ppm"].astype(float).clip(lower=_LEAST_LOST_PPM)
                 found = decisions.compare_with(lost_ppm.tolist(), said_ppm, _RARE_WITHIN)
-                told = f"{_percent(stats.geometric_mean(lost_ppm))} lost"
+                result = f"{_percent(stats.geometric_mean(lost_ppm))} lost"
                 chances = found.p_equal, found.p_unequal
-                findings.append(Finding(f"{' '.join(map(str, key))}: {_percent(said_ppm)} lost", told, chances))
+                findings.append(Finding(f"{' '.join(map(str, key))}: {_percent(said_ppm)} lost", result, chances))
     needed = " and ".join(f"{2 * seconds:,.0f} s in {case}" for case, seconds in RARE_FULL_S.items())
     missing = [
         Missing("what each young collection leaves on the heap, 20 MB", "told by the study on pauses, from its logs")

@@ -66,16 +66,16 @@ def boundary_at(
     """The smallest interval at a live set for a deadline, with an interval that holds whenever one looks, ``alpha``
     missed in all looks together; None where the trials show no edge. ``lives``: those of the map, which it is fitted
     over; trials in order of time."""
-    told = tuple((trial.live, trial.interval_ns, lost) for trial in trials
+    found = tuple((trial.live, trial.interval_ns, lost) for trial in trials
                  if (lost := trial.lost(deadline_ms)) is not None)  # fmt: skip
-    if len(told) < FEWEST_TRIALS:
+    if len(found) < FEWEST_TRIALS:
         return None
-    used = look_at(len(told)) or len(told)
-    told = told[:used]
-    losing = sum(lost for _, _, lost in told)
+    used = look_at(len(found)) or len(found)
+    found = found[:used]
+    losing = sum(lost for _, _, lost in found)
     if losing in (0, used):
         return None
-    fitted = _fitted(told, lives)
+    fitted = _fitted(found, lives)
     likely = fitted.likely - fitted.likely.max()
     here = fitted.at[lives.index(live)]
     inside = here[likely >= -scipy.stats.chi2.ppf(1 - nominal_level(alpha, used), 1) / 2]
@@ -301,13 +301,13 @@ def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
     lives = lives_of(trials)
     for (configuration, strategy), side in _sides(trials).items():
         for deadline_ms in _deadlines(trials):
-            told = [lost for trial in side.seen if (lost := trial.lost(deadline_ms)) is not None]
+            found = [lost for trial in side.seen if (lost := trial.lost(deadline_ms)) is not None]
             for live in lives:
                 point = None if live in side.gaps else boundary_at(side.seen, lives, live, deadline_ms)
                 ends = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
                 rows.append([
-                    configuration, strategy, deadline_ms, live, *ends, len(told), sum(told), len(side.seen) - len(told),
-                    side.gaps.get(live) or (None if point else _no_boundary(told)),
+                    configuration, strategy, deadline_ms, live, *ends, len(found), sum(found),
+                    len(side.seen) - len(found), side.gaps.get(live) or (None if point else _no_boundary(found)),
                 ])  # fmt: skip
     return pd.DataFrame(rows, columns=list(BOUNDARY_COLUMNS))
 
@@ -364,8 +364,8 @@ def comparisons(trials: pd.DataFrame, deadline_ms: float | None = None) -> pd.Da
     judged = judged_together([(alloc.seen, pool.seen, live) for _, live, alloc, pool in asked], lives, at_ms)
     of = ("ratio", "low", "high", "n", "verdict")
     rows = [
-        [configuration, live, *(getattr(told.decision, name) for name in of)]
-        for (configuration, live, _, _), told in zip(asked, judged, strict=True)
+        [configuration, live, *(getattr(found.decision, name) for name in of)]
+        for (configuration, live, _, _), found in zip(asked, judged, strict=True)
     ]
     return pd.DataFrame(rows, columns=columns)
 

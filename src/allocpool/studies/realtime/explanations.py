@@ -151,8 +151,8 @@ def _changes(
             to_one = one if isinstance(one, float) else change.of(one, configurations[one.cell.configuration])
             after = to_one, change.of(other, configurations[other.cell.configuration])
             if after != before:
-                told = Told(verdict.claim.text, verdict.set_up, words, change.words)
-                yield told, _judged(before, after, found)
+                result = Told(verdict.claim.text, verdict.set_up, words, change.words)
+                yield result, _judged(before, after, found)
 
 
 _Pairs = list[tuple[Side, Boundary]]

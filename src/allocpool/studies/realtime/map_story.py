@@ -21,13 +21,13 @@ def verdict(tables: Mapping[str, pd.DataFrame]) -> str:
     found = maps.boundaries(trials)
     if not found["edge_ns"].notna().any():
         return "**Open.** No trials show yet where allocating or pooling begins to lose messages."
-    told = maps.comparisons(trials)
-    pool, alloc, equal = (int((told["verdict"] == way).sum()) for way in (B_CHEAPER, A_CHEAPER, EQUIVALENT))
+    result = maps.comparisons(trials)
+    pool, alloc, equal = (int((result["verdict"] == way).sum()) for way in (B_CHEAPER, A_CHEAPER, EQUIVALENT))
     return (
-        f"{_headline(pool, alloc, equal, len(told))} Highest rate without a loss within "
-        f"{found['deadline_ms'].max():g} ms, {plural(len(told), 'comparison')} decided together: pooling keeps up with "
-        f"a higher rate in {pool}, allocating in {alloc}, no difference that matters in {equal}, inconclusive "
-        f"{len(told) - pool - alloc - equal}."
+        f"{_headline(pool, alloc, equal, len(result))} Highest rate without a loss within "
+        f"{found['deadline_ms'].max():g} ms, {plural(len(result), 'comparison')} decided together: pooling keeps up "
+        f"with a higher rate in {pool}, allocating in {alloc}, no difference that matters in {equal}, inconclusive "
+        f"{len(result) - pool - alloc - equal}."
     )
 
 
@@ -73,13 +73,13 @@ def caption(tables: Mapping[str, pd.DataFrame]) -> str:
 def table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Both boundaries of each collector, live set and deadline in words, and whose is smaller."""
     found = maps.within_tried(tables["map"])
-    told = [maps.comparisons(tables["map"], ms).assign(deadline_ms=ms) for ms in found["deadline_ms"].unique()]
-    if not told:
+    result = [maps.comparisons(tables["map"], ms).assign(deadline_ms=ms) for ms in found["deadline_ms"].unique()]
+    if not result:
         return pd.DataFrame()
     place = ["deadline_ms", "configuration", "live_messages"]
     words = found.assign(words=[_boundary(row) for row in records(found)])
     sides = words.pivot(index=place, columns="strategy", values="words").add_suffix(", ns")
-    both = sides.join(pd.concat(told).set_index(place)).reset_index()
+    both = sides.join(pd.concat(result).set_index(place)).reset_index()
     ratios = ["-" if pd.isna(row.verdict) else with_ends(row.ratio, row.low, row.high) for row in records(both)]
     both["alloc / pool"], both["verdict"] = ratios, both["verdict"].map(_WORDS)
     both = both.rename(columns={"deadline_ms": "deadline, ms", "live_messages": "messages alive"})

@@ -352,8 +352,8 @@ def _compared(likely: Array, n: int, used: int, effect: float | None, alpha: flo
 
 def too_few(n: int, effect: float | None, alpha: float, needed: int) -> Comparison:
     """Of so few trials a side that ``needed`` more could decide."""
-    told = Decision(math.nan, math.nan, math.nan, n, n, OPEN, needed, alpha, math.nan, "")
-    return Comparison(told, math.nan, math.nan, math.nan, effect or effect_that_matters())
+    found = Decision(math.nan, math.nan, math.nan, n, n, OPEN, needed, alpha, math.nan, "")
+    return Comparison(found, math.nan, math.nan, math.nan, effect or effect_that_matters())
 
 
 def _ratio_likely(left: Side, right: Boundary, used: int) -> Array:

@@ -146,7 +146,7 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
 
 def _map_in_words(known: pd.DataFrame) -> str:
     """Of each panel and strategy the boundary from the smallest to the largest live set."""
-    told = []
+    found = []
     for (configuration, deadline_ms), panel in known.groupby(
         ["configuration", "deadline_ms"], sort=False, observed=True
     ):
@@ -158,8 +158,8 @@ def _map_in_words(known: pd.DataFrame) -> str:
                 for row in records(ends)
             ]
             sides.append(f"{strategy} keeps up to {' and to '.join(rates)}")
-        told.append(f"{configuration} within {deadline_ms:g} ms: {'; '.join(sides)}.")
-    return " ".join(told)
+        found.append(f"{configuration} within {deadline_ms:g} ms: {'; '.join(sides)}.")
+    return " ".join(found)
 
 
 def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> None:

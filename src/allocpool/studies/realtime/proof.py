@@ -77,8 +77,8 @@ def errors(repetitions: int, sizes: Sequence[int] = SIZES, widths: Sequence[floa
     rows = []
     for (truth, edges), width, n in itertools.product(TRUTHS.items(), widths, sizes):
         rng = np.random.default_rng([SEED, n, round(100 * width)])
-        told = [_once(edges, width, n, rng) for _ in range(repetitions)]
-        every = {name: np.array([value for each in told for value in each[name]], float) for name in told[0]}
+        found = [_once(edges, width, n, rng) for _ in range(repetitions)]
+        every = {name: np.array([value for each in found for value in each[name]], float) for name in found[0]}
         shares = {name: float(np.median(all_) if name == "factor" else all_.mean()) for name, all_ in every.items()}
         rows.append({"truth": truth, "width": width, "n": n, "repetitions": repetitions, **shares})
     return pd.DataFrame(rows)
@@ -89,14 +89,14 @@ def _once(
 ) -> dict[str, list[float]]:
     sides = {strategy: trials_of(edges[strategy], width, n, rng) for strategy in maps.STRATEGIES}
     deadline_ms = DESIGN.deadlines_ms[-1]
-    told: dict[str, list[float]] = {name: [] for name in ("holds", "factor", "false", "decided", "misnamed", "named")}
+    result: dict[str, list[float]] = {name: [] for name in ("holds", "factor", "false", "decided", "misnamed", "named")}
     found = []
     for strategy, seen in sides.items():
         for live, edge_ns in zip(DESIGN.lives, edges[strategy], strict=True):
             point = maps.boundary_at(seen, DESIGN.lives, live, deadline_ms)
             ends = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
-            told["holds"].append(point is None or point.low <= edge_ns <= point.high)
-            told["factor"].append(point.high / max(point.low, 1e-9) if point else math.inf)
+            result["holds"].append(point is None or point.low <= edge_ns <= point.high)
+            result["factor"].append(point.high / max(point.low, 1e-9) if point else math.inf)
             found.append(["made up", strategy, deadline_ms, live, *ends])
     judged = maps.judged_together(
         [(sides["alloc"], sides["pool"], live) for live in DESIGN.lives], DESIGN.lives, deadline_ms
@@ -106,8 +106,8 @@ def _once(
         wrong = {
             A_CHEAPER: ratio >= 1, B_CHEAPER: ratio <= 1, EQUIVALENT: max(ratio, 1 / ratio) > EFFECT, OPEN: False,
         }[told_of.verdict]  # fmt: skip
-        told["false"].append(float(wrong))
-        told["decided"].append(told_of.verdict != OPEN)
+        result["false"].append(float(wrong))
+        result["decided"].append(told_of.verdict != OPEN)
     table = pd.DataFrame(found, columns=list(maps.BOUNDARY_COLUMNS[:7]))
     logs = np.log(DESIGN.lives)
     for _ in range(20):
@@ -115,9 +115,9 @@ def _once(
         rate_per_s = 1e9 / math.exp(rng.uniform(math.log(DESIGN.low_ns), math.log(DESIGN.high_ns)))
         alloc, pool = (1e9 / math.exp(np.interp(math.log(held), logs, np.log(edges[name]))) for name in maps.STRATEGIES)
         named = maps.region_of_point(table, "made up", deadline_ms, (held, rate_per_s))
-        told["named"].append(named != maps.UNKNOWN)
-        told["misnamed"].append(named not in (maps.UNKNOWN, maps.region(rate_per_s, alloc, pool)))
-    return told
+        result["named"].append(named != maps.UNKNOWN)
+        result["misnamed"].append(named not in (maps.UNKNOWN, maps.region(rate_per_s, alloc, pool)))
+    return result
 
 
 CELL_RATIOS, CELL_WIDTHS, CELL_SIZES = (1.0, 1.5, 3.0), (0.05, 0.4, 1.0), (6, 10, 15)
@@ -158,8 +158,8 @@ def cell_errors(repetitions: int, sizes: Sequence[int] = CELL_SIZES) -> pd.DataF
     rows = []
     for ratio, width, n in itertools.product(CELL_RATIOS, CELL_WIDTHS, sizes):
         rng = np.random.default_rng([SEED, n, round(100 * width), round(100 * ratio)])
-        told = pd.DataFrame([_two_cells(ratio, width, n, rng) for _ in range(repetitions)])
-        shares = {name: told[name].median() if name == "factor" else told[name].mean() for name in told}
+        found = pd.DataFrame([_two_cells(ratio, width, n, rng) for _ in range(repetitions)])
+        shares = {name: found[name].median() if name == "factor" else found[name].mean() for name in found}
         rows.append({"ratio": ratio, "width": width, "n": n, "repetitions": repetitions, **shares})
     return pd.DataFrame(rows)
 

@@ -118,9 +118,9 @@ def take_home(profile: str) -> str:
 
 def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
     """The verdict of the cells and of the decision map, as far as a profile has them; what is decided first."""
-    told = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
-    told += [map_story.verdict(tables)] if len(tables["map"]) else []
-    return "\n\n".join(sorted(told, key=lambda words: words.startswith("**Open.**")))
+    found = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
+    found += [map_story.verdict(tables)] if len(tables["map"]) else []
+    return "\n\n".join(sorted(found, key=lambda words: words.startswith("**Open.**")))
 
 
 _DECIDED = POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes", "open"
@@ -203,8 +203,8 @@ def lost_at_published_sizes(profile: str, host_id: str | None) -> str:
     here = done[done["host_id"] == host_id]
     one = here if len(here) else done[done["host_id"] == done["host_id"].mode().iloc[0]]
     cells = with_published(one, published_realtime()).groupby(["case", "configuration", "strategy"], observed=True)
-    told = pd.DataFrame({"lost": {key: _lost(rows) for key, rows in cells}, "n": cells.size()})
-    both = pd.DataFrame(told.unstack()).reindex(columns=pd.MultiIndex.from_product([["lost", "n"], _SIDES])).dropna()
+    found = pd.DataFrame({"lost": {key: _lost(rows) for key, rows in cells}, "n": cells.size()})
+    both = pd.DataFrame(found.unstack()).reindex(columns=pd.MultiIndex.from_product([["lost", "n"], _SIDES])).dropna()
     if both.empty:
         return ""
     other = "" if len(here) else hosts.label(str(one["host_id"].iloc[0]), "article")
@@ -242,5 +242,5 @@ def _lost(trials: pd.DataFrame) -> str:
     least, most = (significant(float(end), 2) for end in (percent.min(), percent.max()))
     beside = [f"{least} to {most}"] if least != most else []
     beside += [] if pd.isna(published) else [f"published: {published:g}%"]
-    told = f" ({'; '.join(beside)})" if beside else ""
-    return f"{significant(float(percent.median()), 2)}%{told}"
+    found = f" ({'; '.join(beside)})" if beside else ""
+    return f"{significant(float(percent.median()), 2)}%{found}"

@@ -86,8 +86,10 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
             title = f"{window_ms:,} ms by {slide_ms} ms\n{kept:,} {what}\n"
             title += f"{inside['tail'].dropna().min()}, {answered}, {seconds:g} s"
             shown.append(title)
-            told = {f"{answer}_{name}": name for name in ("ms", "low", "high")}
-            parts.append(inside.drop(columns=["low", "high"], errors="ignore").rename(columns=told).assign(panel=title))
+            found = {f"{answer}_{name}": name for name in ("ms", "low", "high")}
+            parts.append(
+                inside.drop(columns=["low", "high"], errors="ignore").rename(columns=found).assign(panel=title)
+            )
     long = _styled(pd.concat(parts, ignore_index=True)).assign(millions=lambda of: of["offered_items_per_second"] / 1e6)
     charts = [f"published, {machine}\n{windows}\np99.99, first result" for machine, windows in _PUBLISHED.items()]
     beside = dict(zip(charts if axis == "keys" else (), _PUBLISHED, strict=False))
@@ -143,8 +145,8 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
         others = [name for name in CELL if name != axis]
         for number, (_, line) in enumerate(rows.groupby(others, sort=False, dropna=False)):
             sns.lineplot(line, x="place", y=FIRST, **looks.drawn, ax=panel)
-            told = line.groupby("place")[[FIRST, "young_per_s"]].median().dropna()
-            for place, point in told.iterrows() if axis == "new_size_mb" else ():
+            result = line.groupby("place")[[FIRST, "young_per_s"]].median().dropna()
+            for place, point in result.iterrows() if axis == "new_size_mb" else ():
                 beside = (5, -14 if number % 2 else 5)  # of every other line below it: mostly as many
                 panel.annotate(f"{point['young_per_s']:.0f}/s", (float(str(place)), point[FIRST]), xytext=beside,
                                textcoords="offset points")  # fmt: skip

@@ -34,11 +34,11 @@ def _rows(cells: Sequence[Cell], columns: Mapping[str, Callable[[Cell], object]]
 
 def _for_reader(table: pd.DataFrame, figures: Sequence[str]) -> pd.DataFrame:
     """Return a table with names as readers see them and ``figures`` rounded."""
-    told = table.assign(**{name: table[name].map(stats.significant, na_action="ignore") for name in figures})
+    found = table.assign(**{name: table[name].map(stats.significant, na_action="ignore") for name in figures})
     words: dict[str, Mapping[Any, str]] = {"strategy": LABELS, "source_yields": _SLEPT, "padded": _SPACED}
-    for name in words.keys() & set(told):
-        told[name] = told[name].map(words[name])
-    return told.rename(columns={"source_yields": "remark", "padded": "cells"})
+    for name in words.keys() & set(found):
+        found[name] = found[name].map(words[name])
+    return found.rename(columns={"source_yields": "remark", "padded": "cells"})
 
 
 def _mean(costs: pd.Series) -> str | None:

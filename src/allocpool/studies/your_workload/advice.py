@@ -159,7 +159,7 @@ class Advice:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data; what is infinite or not a number is None."""
-        told = {
+        found = {
             "answer": self.answer, "effect": asdict(self.effect), "collector": self.collector or None,
             "by_losses": self.by_losses, "neither": self.neither,
             "headroom": {name: asdict(room) for name, room in self.headroom.items()},
@@ -175,7 +175,7 @@ class Advice:
             "refused": self.refused, "humongous_share": self.humongous_share, "notes": list(self.notes),
             "parameters": self.workload.model_dump(mode="json"),
         }  # fmt: skip
-        plain: dict[str, Any] = _plain(told)
+        plain: dict[str, Any] = _plain(found)
         return plain
 
 
@@ -265,18 +265,18 @@ def progress(what: str, limit_s: float, quiet: bool) -> Iterator[Any]:
 def so_far(of: Findings) -> str:
     """The answer so far in a few words."""
     collector = of.focus()
-    told = of.comparison(collector).decision
-    if told.n == 0:
+    found = of.comparison(collector).decision
+    if found.n == 0:
         return "nothing known yet"
-    spread = "" if math.isnan(told.low) else f" ({ends(told.low, told.high)})"
+    spread = "" if math.isnan(found.low) else f" ({ends(found.low, found.high)})"
     stand = ", ".join(f"{side} {of.standing(collector, side)}" for side in of.workload.sides)
-    return f"{of.answer(collector)}: alloc/pool {significant(told.ratio)}{spread}, n = {told.n}; {stand}"
+    return f"{of.answer(collector)}: alloc/pool {significant(found.ratio)}{spread}, n = {found.n}; {stand}"
 
 
 def advice_of(of: Findings, minutes: float, ended: str, notes: tuple[str, ...] = ()) -> Advice:
     """What trials say."""
     collector, workload = of.focus(), of.workload
-    told = of.comparison(collector).decision
+    found = of.comparison(collector).decision
     answer = of.answer(collector)
     every = [trial for trials in of.trials.values() for trial in trials]
     refused = {
@@ -289,8 +289,8 @@ def advice_of(of: Findings, minutes: float, ended: str, notes: tuple[str, ...] =
         by_losses=of.by_losses(collector),
         neither=of.neither(collector),
         collector=collector,
-        effect=Effect(_finite(told.ratio), _finite(told.low), _finite(told.high), told.n),
-        decision=told,
+        effect=Effect(_finite(found.ratio), _finite(found.low), _finite(found.high), found.n),
+        decision=found,
         figures={name: figures_of(of, collector, name) for name in workload.strategies},
         headroom={name: headroom_of(of, collector, name) for name in workload.sides},
         turns=tuple(turn_of(of, collector, name, way) for name, way in ORDER) if answer != UNDECIDED else (),
@@ -318,14 +318,14 @@ def _explored(of: Findings, collector: str) -> Iterator[Explored]:
         tried = {cell.value for cell in of.trials if cell.changed == name and cell.collector == collector}
         for value in sorted({of.workload.value_of(name), *tried}) if tried else ():
             sides = both_sides(of, collector, name, value, None)
-            told = compare(of.costs(sides[0]), of.costs(sides[1])).decision
+            found = compare(of.costs(sides[0]), of.costs(sides[1])).decision
             losing = [
                 side for side, cell in zip((ALLOC, POOL), both_sides(of, collector, name, value, rate), strict=True)
                 if 2 * sum(of.lost(cell)) > len(of.lost(cell))
             ]  # fmt: skip
-            if told.n:
+            if found.n:
                 yield Explored(
-                    name, value, told.ratio, _finite(told.low), _finite(told.high), told.n, tuple(losing)
+                    name, value, found.ratio, _finite(found.low), _finite(found.high), found.n, tuple(losing)
                 )  # fmt: skip
 
 

@@ -89,9 +89,9 @@ def check(name: str, minutes: float | None, long_minutes: float, laboratory: Lab
     if advice.ended == INTERRUPTED:
         raise KeyboardInterrupt
     found, took_minutes = at_length(workload, long_minutes, laboratory)
-    told = found.comparison(found.focus()).decision
+    result = found.comparison(found.focus()).decision
     return Checked(
-        name, advice, found.answer(found.focus()), told.ratio, told.low, told.high, told.n, took_minutes
+        name, advice, found.answer(found.focus()), result.ratio, result.low, result.high, result.n, took_minutes
     )  # fmt: skip
 
 
@@ -138,12 +138,12 @@ def load() -> pd.DataFrame:
 
 def row_of(one: Checked, host: Host) -> dict[Any, Any]:
     """Return a check as a row of `FILE`."""
-    told, workload = one.advice.decision, one.advice.workload
+    found, workload = one.advice.decision, one.advice.workload
     code_hash = Launcher().code_hash(workload.spec_of(Cell(one.advice.collector, ALLOC), 0))
     return {
         "workload": one.name, "host_id": host.fingerprint(), "processor": host.cpu_model, "code_hash": code_hash,
-        "minutes": round(one.advice.minutes, 2), "advice": one.advice.answer, "ratio": told.ratio, "low": told.low,
-        "high": told.high, "n": told.n, "long_minutes": round(one.minutes, 2), "at_length": one.answer,
+        "minutes": round(one.advice.minutes, 2), "advice": one.advice.answer, "ratio": found.ratio, "low": found.low,
+        "high": found.high, "n": found.n, "long_minutes": round(one.minutes, 2), "at_length": one.answer,
         "long_ratio": one.ratio, "long_low": one.low, "long_high": one.high, "long_n": one.n,
     }  # fmt: skip
 

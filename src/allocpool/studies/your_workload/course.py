@@ -76,12 +76,12 @@ def _deciding(of: Findings, collector: str, near: int | None) -> Iterator[Cell]:
     if any(of.standing(collector, side) == LOSES for side in of.workload.sides):
         return
     while True:
-        told = of.comparison(collector).decision
-        if told.verdict != OPEN or told.blocks_needed is None or any(map(of.given_up, cells)):
+        found = of.comparison(collector).decision
+        if found.verdict != OPEN or found.blocks_needed is None or any(map(of.given_up, cells)):
             return
-        if near is not None and told.blocks_needed > near:
+        if near is not None and found.blocks_needed > near:
             return
-        look = next((size for size in LOOKS if size > told.n), None)
+        look = next((size for size in LOOKS if size > found.n), None)
         if look is None:
             return
         while min(len(of.costs(cell)) for cell in cells) < look and not any(map(of.given_up, cells)):
@@ -118,8 +118,8 @@ def trials_lacking(of: Findings, collector: str) -> dict[Cell, int] | None:
             if more > _PACED_MOST - of.n(cell):
                 return None
             lacking[cell] = max(lacking.get(cell, 0), more)
-    told = of.comparison(collector).decision
-    if LOSES not in standings.values() and told.verdict == OPEN:
+    found = of.comparison(collector).decision
+    if LOSES not in standings.values() and found.verdict == OPEN:
         cells = _sides(of, collector)
         blocks = blocks_to_decide(*(of.costs(cell) for cell in cells))
         if blocks is None:
@@ -127,7 +127,7 @@ def trials_lacking(of: Findings, collector: str) -> dict[Cell, int] | None:
         for cell in cells:
             lacking[cell] = max(lacking.get(cell, 0), blocks)
             paced = Cell(collector, cell.strategy, of.workload.rate_per_s)
-            if told.n + blocks > max(told.n, FEWEST) + _NEAR_BLOCKS:
+            if found.n + blocks > max(found.n, FEWEST) + _NEAR_BLOCKS:
                 lacking[paced] = lacking.get(paced, 0) + headroom.most_more(of, collector, cell.strategy)
     return lacking
 
@@ -178,9 +178,9 @@ def _runnable(of: Findings) -> list[str]:
 
 def more_to_stand(lost: Sequence[bool]) -> int:
     """Estimate how many more trials show whether a strategy keeps up, if they go on as those so far; 100 is never."""
-    told = list(lost)
+    found = list(lost)
     for losing in islice(cycle(lost or [False]), 100):
-        if standing(told) != UNKNOWN:
+        if standing(found) != UNKNOWN:
             break
-        told.append(losing)
-    return len(told) - len(lost)
+        found.append(losing)
+    return len(found) - len(lost)

@@ -135,7 +135,7 @@ def _bracket(tried: Sequence[tuple[float, bool]]) -> tuple[float | None, float |
     counts: dict[float, list[bool]] = {}
     for rate, losing in tried:
         counts.setdefault(rate, []).append(losing)
-    lost = min((rate for rate, told in counts.items() if 2 * sum(told) >= len(told)), default=None)
+    lost = min((rate for rate, found in counts.items() if 2 * sum(found) >= len(found)), default=None)
     held = max((rate for rate in counts if lost is None or rate < lost), default=None)
     return held, lost
 

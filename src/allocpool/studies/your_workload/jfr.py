@@ -119,18 +119,18 @@ class Recording:
     def sentences(self) -> tuple[str, ...]:
         """What was taken from the recording, and what was not there."""
         heap = "not told" if self.heap_mb is None else f"{self.heap_mb:,} MiB"
-        told = [
+        found = [
             f"{Path(self.file).name}, {self.seconds:.0f} s: Java {self.runtime or 'unknown'}, "
             f"{self.collector or 'collector not told'}, heap {heap}, "
             f"live after collections {_mb(self.live_mb)}; it allocates {_mb(self.allocation_mb_per_s)} a second, "
             f"{_mb(self.byte_arrays_mb_per_s)} of it in byte arrays."
         ]
-        told += [
+        found += [
             f"byte arrays at {site.method}: {_mb(site.mb_per_s)} a second"
             + (f", {site.mean_bytes:,.0f} bytes each in the mean." if site.mean_bytes else ".")
             for site in self.sites
         ]
-        return (*told, *(f"It can't tell {what}." for what in self.missing))
+        return (*found, *(f"It can't tell {what}." for what in self.missing))
 
 
 def _mb(value: float | None) -> str:
@@ -370,9 +370,9 @@ class _Reader:
         )  # fmt: skip
 
     def _collector(self) -> str | None:
-        told = " ".join(self._configuration.values())
+        found = " ".join(self._configuration.values())
         for pattern, name in _COLLECTORS:
-            if re.search(pattern, told):
+            if re.search(pattern, found):
                 return "genshenandoah" if name == "shenandoah" and "generational" in self._arguments else name
         return None
 

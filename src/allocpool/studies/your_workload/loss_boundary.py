@@ -110,8 +110,8 @@ class LossBoundary:
         ends = []
         for sign, farthest in ((-1.0, self._ends[0] - _FARTHEST), (1.0, self._ends[1] + _FARTHEST)):
             ends.append(self._end(beyond, float(estimate), sign, (farthest - self._middle[0]) / self._scale[0]))
-        told = [self._unscaled(place) for place in (float(estimate), *ends)]
-        return Point(told[0], told[1], told[2], self._lost.size, int(self._lost.sum()))
+        found = [self._unscaled(place) for place in (float(estimate), *ends)]
+        return Point(found[0], found[1], found[2], self._lost.size, int(self._lost.sum()))
 
     def _limit(self, row: Array, confidence: float) -> float:
         """By how much the logarithm of the likelihood may be below its largest at the ends of the interval of a

@@ -112,7 +112,7 @@ def together(found: list[Alike]) -> Comparison:
     tops, bottoms = (sum((each.costs[k] for each in found), ()) for k in (0, 1))
     effect, root = effect_that_matters(), 1 / len(found)
     product = compare_products(tops, bottoms, effect ** len(found))
-    told = product.decision
-    ratio, low, high, trimmed = (part**root for part in (told.ratio, told.low, told.high, told.trimmed_ratio))
-    mean = replace(told, ratio=ratio, low=low, high=high, trimmed_ratio=trimmed)
+    result = product.decision
+    ratio, low, high, trimmed = (part**root for part in (result.ratio, result.low, result.high, result.trimmed_ratio))
+    mean = replace(result, ratio=ratio, low=low, high=high, trimmed_ratio=trimmed)
     return replace(product, decision=mean, middle=root * product.middle, error=root * product.error, effect=effect)

@@ -45,8 +45,8 @@ def overview(advice: Advice) -> Figure:
              if room.rate_per_s or room.held_per_s or room.lost_per_s}  # fmt: skip
     costs = [(_COST, name, cost) for name in names for cost in advice.figures[name].costs]
     means = [(name, stats.geometric_interval(every)) for name in names if (every := advice.figures[name].costs)]
-    told: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means]
-    told += [(_ROOM, name, room.rate_per_s, room.low_per_s, room.high_per_s) for name, room in rooms.items()]
+    found: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means]
+    found += [(_ROOM, name, room.rate_per_s, room.low_per_s, room.high_per_s) for name, room in rooms.items()]
     delays = pd.DataFrame(
         [(name, percentile, getattr(advice.figures[name], column))
          for name in names for percentile, column in _PERCENTILES.items()],
@@ -56,7 +56,7 @@ def overview(advice: Advice) -> Figure:
     shown = [panel for panel, some in {_COST: costs, _ROOM: rooms, _DELAY: len(delays)}.items() if some]
     if not shown:
         return nothing(_NOTHING)
-    table = pd.DataFrame(told, columns=["panel", "strategy", "value", "low", "high"])
+    table = pd.DataFrame(found, columns=["panel", "strategy", "value", "low", "high"])
     table = table.astype(dict.fromkeys(("value", "low", "high"), float)).replace(math.inf, math.nan)
     grid = points(
         table, "value", names, {name: _LOOKS[name] for name in names}, "", y="strategy", col="panel", col_order=shown,
@@ -120,15 +120,15 @@ def robustness(advice: Advice) -> Figure:
 
 def set_ups(trials: pd.DataFrame) -> Figure:
     """Allocation over the pool in every workload of the study, with its interval."""
-    told = [
+    found = [
         (textwrap.fill(each.label, 30), pool, ratio.estimate, ratio.low, ratio.high)
         for pool in (POOL, REUSE)
         for each in Campaign(trials).with_both(ALLOC, pool)
         if (ratio := compare(each.costs(ALLOC), each.costs(pool)).ratio) is not None
     ]
-    if not told:
+    if not found:
         return nothing(_NOTHING)
-    table = pd.DataFrame(told, columns=["set-up", "pool", "ratio", "low", "high"]).replace(math.inf, math.nan)
+    table = pd.DataFrame(found, columns=["set-up", "pool", "ratio", "low", "high"]).replace(math.inf, math.nan)
     hue = {name: _LOOKS[name] for name in (POOL, REUSE) if name in set(table["pool"])}
     grid = points(table, "ratio", list(table["set-up"].unique()), hue, _RATIO, by="pool", y="set-up", col=None)
     grid.figure.set_figheight(1.2 + 0.9 * table["set-up"].nunique())

@@ -33,8 +33,8 @@ def workload_of(
     guessed: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     if recording is not None:
-        told = read_recording(recording)
-        guessed, notes = told.guessed(), tuple(map(inert, told.sentences()))
+        found = read_recording(recording)
+        guessed, notes = found.guessed(), tuple(map(inert, found.sentences()))
     trace = None if pcap is None else prepare(_existing(pcap), home.build_dir() / "traces")
     return understood(given, guessed, trace), (*notes, *(() if trace is None else trace.notes))
 

@@ -93,24 +93,24 @@ def _on(advice: Advice) -> str:
 
 
 def _effect(advice: Advice) -> str:
-    told = advice.effect
-    if told.ratio is None:
+    found = advice.effect
+    if found.ratio is None:
         return _NOTHING
     costs = [stats.geometric_mean(advice.figures[side].costs) for side in advice.workload.sides]
     names = [
         "a fresh buffer",
         "the buffer that is used again" if advice.workload.pooled == REUSE else "a pooled buffer",
     ]
-    ratio, low, high = told.ratio, told.low, told.high
+    ratio, low, high = found.ratio, found.low, found.high
     if ratio < 1:
         ratio, low, high = 1 / ratio, high and 1 / high, low and 1 / low
         costs, names = costs[::-1], names[::-1]
     spread = "spread unknown" if low is None or high is None else stats.ends(low, high)
     within = f"; within {effect_that_matters() - 1:.0%} nothing matters" if advice.answer == EITHER else ""
-    interval = "interval at any stopping time" if told.n >= FEWEST else "first interval, from which nothing is decided"
+    interval = "interval at any stopping time" if found.n >= FEWEST else "first interval, from which nothing is decided"
     return (
         f"A message in {names[0]} costs {significant(ratio)} times as much CPU as in {names[1]} "
-        f"({' against '.join(map(significant, costs))} ns; 95% {interval}, {spread}; n = {told.n} a side{within})."
+        f"({' against '.join(map(significant, costs))} ns; 95% {interval}, {spread}; n = {found.n} a side{within})."
     )
 
 
@@ -186,23 +186,23 @@ def ended(advice: Advice) -> str:
 
 def beware(advice: Advice) -> str:
     """Return what limits the answer: sizes that G1 treats apart, trials without a collection, failures, refusals."""
-    told = []
+    found = []
     if advice.humongous_share:
-        told.append(
+        found.append(
             f"{advice.humongous_share:.0%} of the messages are at least half a region of G1 (humongous objects): each "
             "gets regions of its own, outside the young generation."
         )
     quiet = [name for name in advice.workload.sides if advice.figures[name].collections == 0]
     if quiet:
-        told.append(
+        found.append(
             f"No collection fell into most trials of {' and '.join(NAMES[name] for name in quiet)} at your rate: rarer "
             "pauses than a trial is long are not in these delays; `--trial` makes trials longer."
         )
-    told += [
+    found += [
         f"{_name(name)}: {figures.failed}." for name, figures in advice.figures.items() if figures.failed
     ]  # fmt: skip
-    told += [f"{collector_named(name).label} can't run here: {reason}." for name, reason in advice.refused.items()]
-    return " ".join(told)
+    found += [f"{collector_named(name).label} can't run here: {reason}." for name, reason in advice.refused.items()]
+    return " ".join(found)
 
 
 def strategies(advice: Advice) -> pd.DataFrame:
@@ -238,9 +238,9 @@ def chosen(advice: Advice) -> str:
         return ""
     following = min(rivals, key=lambda name: stats.geometric_mean(costs[name]))
     # The next one is the best of all others: each of them might have been.
-    told = compare(costs[advice.collector], costs[following], alpha=ALPHA / len(rivals))
+    found = compare(costs[advice.collector], costs[following], alpha=ALPHA / len(rivals))
     first, second = (collector_named(name).label for name in (advice.collector, following))
-    return f"{first} was cheapest, at its better side; what it costs over the next, {second}: {told.text()}."
+    return f"{first} was cheapest, at its better side; what it costs over the next, {second}: {found.text()}."
 
 
 _STANDINGS = {HOLDS: "keeps up", LOSES: "does not keep up"}

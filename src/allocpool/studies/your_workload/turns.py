@@ -215,13 +215,13 @@ def _paced_and_free(of: Findings, collector: str, name: str, value: float) -> It
 
 def _standings(of: Findings, collector: str, name: str, value: float) -> tuple[str, str]:
     """Whether allocation, and the pool, keep up with another value, as `Findings.standing`; by `FEWEST` trials."""
-    told = []
+    found = []
     for cell, free in _paced_and_free(of, collector, name, value):
         lost = of.lost(cell)
         known = standing(lost) if len(lost) >= FEWEST else UNKNOWN
         out = of.given_up(free) or (of.given_up(cell) and bool(lost) and all(lost))
-        told.append(LOSES if out else known)
-    return told[0], told[1]
+        found.append(LOSES if out else known)
+    return found[0], found[1]
 
 
 def shown_at(of: Findings, collector: str, name: str, value: float) -> str:
@@ -237,11 +237,11 @@ def shown_at(of: Findings, collector: str, name: str, value: float) -> str:
 
 def _out(of: Findings, collector: str, name: str, value: float) -> tuple[bool, bool]:
     """Whether most paced trials of allocation, and of the pool, lose too much there."""
-    told = []
+    found = []
     for cell, free in _paced_and_free(of, collector, name, value):
         lost = of.lost(cell)
-        told.append(of.given_up(free) or 2 * sum(lost) > len(lost))
-    return told[0], told[1]
+        found.append(of.given_up(free) or 2 * sum(lost) > len(lost))
+    return found[0], found[1]
 
 
 def _by_losses(of: Findings, collector: str, name: str, value: float) -> bool:

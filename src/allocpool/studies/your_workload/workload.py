@@ -502,9 +502,9 @@ def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = 
             values[key] = SETTINGS[key].read(word)
         except ValueError as error:
             name = SETTINGS[key].name
-            told = str(error)
+            found = str(error)
             raise UserError(
-                f"--{name}: {told}" if told.startswith("unknown") else f"--{name} {word!r}: {told}"
+                f"--{name}: {found}" if found.startswith("unknown") else f"--{name} {word!r}: {found}"
             ) from None
     if trace is not None and (stated := [f"--{key}" for key in ("bytes", "arrivals", "burst") if given.get(key)]):
         raise UserError(f"{', '.join(stated)} and --pcap exclude each other: a capture has its own")
