@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy
 
 from allocpool.decisions import (
@@ -109,7 +110,9 @@ class Seen(NamedTuple):
 
 def seen_of(row: Any) -> Seen:
     """What a row of table ``map`` or ``placed`` says."""
-    latest_ms = math.inf if row.lost > 0 else float(row.delay_max_us) / 1e3
+    latest_ms = math.inf if row.lost > 0 else math.nan  # a search keeps no delays
+    if row.lost == 0 and pd.notna(row.delay_max_us):
+        latest_ms = float(row.delay_max_us) / 1e3
     return Seen(
         live_in(row), float(row.interval_ns), float(row.input_queue_ms), latest_ms, float(row.slip_max_ms),
         float(row.lost_ppm) / 1e6,
