@@ -156,6 +156,11 @@ def _stored_folder(study: str, profile: str) -> Path | None:
     return next((folder for folder in folders if (folder / "provenance.json").exists()), None)
 
 
+def is_stored(study: str, profile: str) -> bool:
+    """Return whether a campaign left anything, the reader's own or a shipped one."""
+    return _stored_folder(study, profile) is not None
+
+
 def _made_anew(study: str, profile: str) -> str:
     return f"`allocpool run {study} --profile {profile}` makes it anew"
 

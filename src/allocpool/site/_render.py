@@ -17,7 +17,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from allocpool import home
-from allocpool.campaign import profiles
+from allocpool.campaign import profiles, store
 from allocpool.campaign.campaign import SHOW_ONLY
 from allocpool.campaign.registry import every_study
 from allocpool.errors import UserError
@@ -38,9 +38,10 @@ def pages_seconds(profile: str) -> float:
     return max(float(took_s or 0.0), _PAGE_S * len(notebooks_of(profile)))
 
 
-def notebooks_of(profile: str) -> list[Path]:
-    """Return the notebooks of a profile's findings: all but those of studies that it leaves out."""
-    named = profiles.studies_of(profile)
+def notebooks_of(profile: str, show_only: bool = False) -> list[Path]:
+    """Return the notebooks of a profile's findings: all but those of studies that it leaves out, and with ``show_only``
+    of those that left nothing."""
+    named = [name for name in profiles.studies_of(profile) if not show_only or store.is_stored(name, profile)]
     left_out = {study.notebook for study in every_study() if study.name not in named}
     return [path for path in (home.home() / "notebooks").glob("*.ipynb") if path.stem not in left_out]
 
@@ -69,7 +70,7 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
     output_dir = output_dir or home.build_dir()
     executed_dir = output_dir / "executed" / profile
     executed_dir.mkdir(parents=True, exist_ok=True)
-    notebooks = notebooks_of(profile)
+    notebooks = notebooks_of(profile, show_only)
     # The findings take longest: where nothing is measured, the others run beside them.
     sources = sorted(notebooks, key=lambda path: ((path.stem == FINDINGS) == (jobs == 1), path.stem))
     with tqdm(total=len(sources), desc=f"notebooks ({profile})", unit="notebook", dynamic_ncols=True) as bar:
