@@ -18,7 +18,7 @@ from allocpool import home
 from allocpool.campaign import campaign, single, store
 from allocpool.campaign.registry import every_study, modes
 from allocpool.packets import by_size
-from allocpool.site import notebooks_of, render, require_whole
+from allocpool.site import render, require_whole
 from allocpool.trial.spec import TrialSpec
 
 RAN: set[str] = set()
@@ -87,8 +87,6 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("ALLOCPOOL_DATA", str(root / "data"))
         leave_out_the_second(patch)
         campaign.open_study("batch", "smoke").run()
-        notebooks = [path for path in notebooks_of("smoke") if path.stem in ("00_findings", "02_batch")]
-        patch.setattr("allocpool.site._render.notebooks_of", lambda _profile: notebooks)
         render("smoke", root, jobs=2, show_only=True)
     return root
 

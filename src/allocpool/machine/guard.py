@@ -88,7 +88,7 @@ def end_what_make_started(make: int) -> None:
     caught, started = _caught_by(str(make)), _descendants(make)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell has its background ignore it
     while caught and _caught_by(str(make)) == caught:
-        started = _descendants(make)
+        started |= _descendants(make)  # make may have just ended: what it started has other parents then
         time.sleep(_WATCH_S)
     time.sleep(_WATCH_S)
     for process, begun in {**started, **_descendants(make)}.items():
