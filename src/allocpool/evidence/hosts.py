@@ -20,13 +20,6 @@ ONE_HOST = (
 )
 
 
-def on_another(host: str, trials: pd.DataFrame, *different: str) -> str:
-    """How a sentence on these trials of another host begins: its name, the day, and in what they are different."""
-    started = trials["started_utc"].dropna()
-    when = str(started[started != ""].min())[:10]
-    return "; ".join((f"**On another host**, {host}, {when}", *filter(None, different)))
-
-
 def agreement(questions: pd.DataFrame, combined: pd.DataFrame) -> str:
     """What hosts agree on, and what not, in words, from `questions_of_hosts` and `combined` of it.
 

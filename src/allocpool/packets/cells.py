@@ -85,11 +85,6 @@ def configuration_of(row: Any) -> Configuration:
     return Configuration(**{fact: value for fact, value in facts.items() if not pd.isna(value)})
 
 
-def departures_of(row: Any) -> tuple[str, ...]:
-    """`Configuration.departures` of a row's configuration, as tables print them."""
-    return tuple(word.replace("_", " ") for word in configuration_of(row).departures)
-
-
 def cells_of(
     trials: pd.DataFrame,
     columns: Sequence[str],

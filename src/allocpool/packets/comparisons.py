@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from allocpool import decisions, stats
 from allocpool.evidence import declared
 from allocpool.evidence.declared import Cells
 from allocpool.evidence.trials import NOT_PART, gap_of, newest_release
@@ -24,9 +23,7 @@ from allocpool.runtimes.collectors import FEATURES
 
 POOLING_STRATEGIES = ("alloc", "mix", "pool")
 """Those that the article sets against each other."""
-POOL, ALLOCATE, DEPENDS, NO_MATTER = "Pool", "Allocate", "It depends", "No difference that matters"
-UNDECIDED, AS_FAR = "Open", ", as far as it is decided"
-_EXCEPTIONS = 4  # so many times more often the one than the other: the other is an exception
+UNDECIDED = "Open"
 
 
 class Cell(NamedTuple):
@@ -170,94 +167,6 @@ class Batch:
             ],
             ("layout", "collector", "strategy", "case"),
         )  # fmt: skip
-
-
-def count(compared: pd.DataFrame, direction: int) -> int:
-    """How many comparisons (`allocpool.packets.tables.comparison_table`) show this direction."""
-    return int((compared["direction"] == direction).sum())
-
-
-def headline(compared: pd.DataFrame) -> str:
-    """The answer in a few words, from a table of alloc/pool comparisons (`allocpool.packets.tables.comparison_table`).
-
-    The side that is cheaper in what is decided, with exceptions where the other side is, too, but at least four times
-    less often; that no difference matters where this is so in more than half of it. Less than half decided is said.
-    """
-    dearer, cheaper, same = count(compared, 1), count(compared, -1), int(compared["equivalent"].sum())
-    decided = dearer + cheaper + same
-    if not decided:
-        return UNDECIDED
-    if 2 * same > decided:
-        answer, exceptions = NO_MATTER, dearer + cheaper
-    elif dearer >= _EXCEPTIONS * cheaper:
-        answer, exceptions = POOL, cheaper
-    elif cheaper >= _EXCEPTIONS * dearer:
-        answer, exceptions = ALLOCATE, dearer
-    else:
-        answer, exceptions = DEPENDS, 0
-    so_far = AS_FAR if 2 * decided < len(compared) else ""
-    return f"{answer}{', with exceptions' if exceptions else ''}{so_far}"
-
-
-def decided_in_words(compared: pd.DataFrame) -> str:
-    """How many of these comparisons are decided, and what the open ones would take: ``of 24 comparisons of allocating
-    with a pool, 15 are decided: ...``."""
-    if compared.empty:
-        return "nothing was tried both allocating and with a pool."
-    decided = count(compared, 1) + count(compared, -1) + int(compared["equivalent"].sum())
-    how_many = "none is" if not decided else f"{decided} are" if decided > 1 else "1 is"
-    asked = stats.plural(len(compared), "comparison")
-    return f"of {asked} of allocating with a pool, {how_many} decided: {verdicts_in_words(compared)}."
-
-
-def verdicts_in_words(compared: pd.DataFrame) -> str:
-    """The counts of each verdict: ``a pool is cheaper in 12 (by 1.2 to 8.1 times), allocating in none, ...; 5 open
-    (...)``."""
-    measured = compared[compared["n"] > 0]
-    left = measured[(measured["direction"] == 0) & ~measured["equivalent"].astype(bool)]
-    dearer, cheaper, same = count(measured, 1), count(measured, -1), int(measured["equivalent"].sum())
-    parts = [
-        f"a pool is cheaper in {dearer or 'none'}{_by(measured, 1)}, allocating in {cheaper or 'none'}"
-        f"{_by(measured, -1)}" + (f", no difference matters in {same}" if same else "")
-    ] * bool(dearer or cheaper or same)
-    parts += [f"{len(left)} open{_more(left)}"] * (len(left) > 0)
-    if unmeasured := len(compared) - len(measured):
-        parts.append(f"{unmeasured} without a figure on both sides")
-    return "; ".join(parts)
-
-
-def _by(compared: pd.DataFrame, direction: int) -> str:
-    ratios = compared.loc[compared["direction"] == direction, "ratio"].astype(float) ** direction
-    return f" (by {stats.span(ratios)} times)" if len(ratios) else ""
-
-
-def _more(left: pd.DataFrame) -> str:
-    """What open comparisons would take, as noisy as they are."""
-    if left.empty:
-        return ""
-    more = left[left["more_trials"].notna()]
-    found = [f"{len(left) - len(more)} of them too noisy to say when"] if len(more) < len(left) else []
-    if len(more):
-        whose = "the others" if len(more) < len(left) else "they" if len(left) > 1 else "it"
-        low, high = int(more["more_trials"].min()), int(more["more_trials"].max())
-        trials = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        seconds = more["more_minutes"].sum(min_count=len(more))
-        minutes = "" if pd.isna(seconds) else f", in all about {in_minutes(float(seconds))}"
-        least = "at least" if (more["n"] < decisions.FEWEST).any() else "about"
-        found.append(f"{whose} would take {least} {trials} more {'trial' if high == 1 else 'trials'} a side{minutes}")
-    return f" ({'; '.join(found)})"
-
-
-def in_minutes(minutes: float) -> str:
-    """A duration as a reader plans with it: ``a minute``, ``12 minutes``, ``3 hours``."""
-    if minutes < 1.5:
-        return "a minute"
-    return f"{minutes / 60:.0f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
-
-
-def sentence(words: str) -> str:
-    """Words as a sentence of their own: with a capital."""
-    return words[:1].upper() + words[1:]
 
 
 def listed(names: Sequence[str]) -> str:

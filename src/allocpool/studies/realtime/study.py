@@ -103,7 +103,7 @@ class MapPart(BaseModel):
     live_messages: tuple[int, ...] = (1_000, 10_000, 30_000, 100_000)
     heap_mb: int = Field(default=512, gt=0)
     deadline_ms: float = Field(
-        default=specs.INPUT_QUEUE_MS, gt=0, description="the input queue's length; a tenth is told too"
+        default=specs.INPUT_QUEUE_MS, gt=0, description="the input queue's length; a tenth of it is judged too"
     )
     seconds: float = Field(default=1.0, gt=0, le=3600, description="of every trial, after its warm-up")
     warmup_seconds: float = Field(default=0.3, ge=0, le=600)

@@ -152,7 +152,7 @@ SEARCHES = _schema(
     heap_factor=_HEAP_FACTOR,
     input_queue_ms=INPUT_QUEUE,
     queue_factor=_QUEUE_FACTOR,
-    full_seconds=number("shortest length of a trial of full length, s; empty: older records, not told", POSITIVE),
+    full_seconds=number("shortest length of a trial of full length, s", POSITIVE),
     pdr_loss_ratio=number("lost of what was generated, at most, at the PDR interval", POSITIVE),
     confirmations=Column(
         "int64",
