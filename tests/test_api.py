@@ -144,7 +144,7 @@ def test_run_measures_once_and_its_results_load() -> None:
         "configurations": ["cpp/flat"],
         "strategies": ["alloc", "pool"],
         "cases": ["A"],
-        "beside": {},
+        "groups": {},
     }
     first, again = (allocpool.run("batch", "smoke", **small) for _ in range(2))
     assert (first.finished, first.missing) == (2, 0)

@@ -69,7 +69,7 @@ class Judged:
 
 def judged(*cells: pd.DataFrame, trials: pd.DataFrame = NO_TRIALS) -> Judged:
     rows = pd.concat([cell(PARALLEL, "mix", "B"), *cells], ignore_index=True)
-    return Judged(realtime_cells({**NOTHING, "placed": rows}), trials)
+    return Judged(realtime_cells({**NOTHING, "adaptive": rows}), trials)
 
 
 def every_cell(key: str, **intervals_ns: float | None) -> list[pd.DataFrame]:

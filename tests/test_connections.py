@@ -125,7 +125,7 @@ def test_the_interval_of_a_slope_holds_the_truth_where_noise_grows_with_connecti
 
 @pytest.mark.parametrize(
     ("stack", "noise", "adds_up"),
-    [(60_000.0, 0.001, "yes"), (65_000.0, 0.001, "yes"), (30_000.0, 0.001, "no"), (40_000.0, 0.9, "cannot be told")],
+    [(60_000.0, 0.001, "yes"), (65_000.0, 0.001, "yes"), (30_000.0, 0.001, "no"), (40_000.0, 0.9, "inconclusive")],
 )
 def test_parts_add_up_to_the_slope_or_it_is_said(stack: float, noise: float, adds_up: str) -> None:
     trials = trials_of({"java/stream/platform/25": (70_000, 20)}, noise=noise)
@@ -157,6 +157,15 @@ def test_what_the_published_figures_say_of_each_claim_is_told_and_measured_alike
     assert found.pop("best-size-is-the-messages") == OPEN
     assert {outcome for name, outcome in found.items() if name not in DENIED} == {REPRODUCED}
     assert set(outcomes(published_trials(), echo_claims.THEN).values()) == {OPEN}
+
+
+def test_what_java_costs_is_judged_though_another_language_served_more_connections() -> None:
+    trials = published_trials()
+    farther = trials[(trials["server"] == "cpp") & (trials["connections"] == 4000)]
+    farther = farther.assign(connections=8000, rss_mb=2 * farther["rss_mb"], trial_id=farther["trial_id"] + "-more")
+    of_cpu = ("message-sized-buffer-cheapest-in-cpu", "plain-streams-cost-cpu", "buffered-streams-cost-cpu")
+    found = outcomes(pd.concat([trials, farther], ignore_index=True))
+    assert {found[name] for name in of_cpu} == {REPRODUCED}
 
 
 def test_a_histogram_is_told_apart_by_what_its_classes_are_part_of() -> None:

@@ -13,12 +13,12 @@ import pytest
 from test_realtime_story import cells
 from test_realtime_story import placed as adaptive
 
-from allocpool.campaign import campaign, sequential, tidy
+from allocpool.campaign import campaign, hosts, sequential, tidy
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, LOOKS, OPEN
 from allocpool.files import write_atomically
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import map_story, plots, proof, story
-from allocpool.studies.realtime.placed import Seen, of_interval
+from allocpool.studies.realtime.adaptive import Seen, of_interval
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, Launch, TrialRecord
 from allocpool.trial.runner import Task
@@ -245,3 +245,15 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     of_cells, mapped = story.verdict(undecided), map_story.verdict(tables)
     assert of_cells.startswith("**Open.**") and not mapped.startswith("**Open.**")
     assert story.conclusion(tables, undecided) == f"{mapped}\n\n{of_cells}"
+
+
+@pytest.mark.parametrize(("own_mb", "elsewhere"), [(None, True), (512, True), (2048, False), (4096, False)])
+def test_the_map_of_the_largest_heap_is_shown_and_its_host_named(
+    monkeypatch: pytest.MonkeyPatch, own_mb: int | None, elsewhere: bool
+) -> None:
+    stored = pd.DataFrame({"host_id": ["other", "other", "third"], "heap_mb": [2048, 2048, 512]})
+    monkeypatch.setattr(hosts, "tables_of_hosts", lambda *_: {"map": stored})
+    own = pd.DataFrame({"heap_mb": [own_mb] if own_mb else []}, dtype="int64")
+    found, host = map_story.of_largest_heap({"map": own})
+    assert bool(host) == elsewhere
+    assert list(found["map"]["heap_mb"]) == ([2048, 2048] if elsewhere else [own_mb])

@@ -135,9 +135,6 @@ def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_i
     counts = {name: table["host_id"].nunique() for name, table in both.items() if len(table)}
     assert counts == dict.fromkeys(counts, 2) and "trials" in counts
     assert both["trials"]["host_id"].iloc[0] == read_host().fingerprint()
-    for host_id, trials in both["trials"].groupby("host_id"):
-        assert set(hosts.trials_of_same_host("batch", PROFILE, trials)["host_id"]) == {host_id}
-    assert hosts.trials_of_same_host("batch", PROFILE, own.assign(host_id="nobody")).empty
     assert hosts.label(read_host().fingerprint(), PROFILE).startswith("here (")
     assert hosts.label("nobody", PROFILE) == "nobo"
     questions = hosts.questions_of_hosts(PROFILE)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from allocpool import home
+from allocpool import cli, home
 from allocpool.campaign import archive, profiles
 from allocpool.campaign.campaign import open_study
 from allocpool.compare import readers
@@ -112,6 +112,15 @@ def test_settings(profile: str, tmp_path: Path) -> None:
         open_study("batch", profile, settings)
 
     attack((home.home() / "papermill-configs" / profile / "02_batch.yaml").read_bytes(), tmp_path / profile, reads)
+
+
+def test_settings_of_a_command_line(tmp_path: Path) -> None:
+    def reads(path: Path) -> None:
+        open_study("batch", "quick", cli._overrides(tuple(path.read_text("utf-8", "replace").splitlines())))
+
+    words = ["blocks=3", "cases=[A, 5000]", "configurations=[java/heap/g1/25, cpp/flat]",
+             'groups.alive={"configurations": [cpp/flat], "strategies": [pool], "cases": [1000]}']  # fmt: skip
+    attack("\n".join(words).encode(), tmp_path / "words", reads)
 
 
 CSV = "block,side,value,cell\n" + "".join(

@@ -45,8 +45,12 @@ def path(request: pytest.FixtureRequest) -> Path:
 def test_parameters_are_checked_right_after_their_cell(path: Path) -> None:
     cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
     tagged = [index for index, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", [])]
-    assert tagged == [1]
-    assert "notebook.parameters(globals()" in cells[2].source
+    assert tagged == [0]
+    assert "notebook.parameters(globals()" in cells[1].source
+
+
+def test_it_has_as_many_cells_as_one_reads(path: Path) -> None:
+    assert 12 <= len(read(path).cells) <= 18
 
 
 def test_it_is_stored_without_outputs_and_with_cell_ids(path: Path) -> None:
@@ -83,7 +87,7 @@ def test_all_studies_of_a_profile_ask_for_the_same_effect(profile: str) -> None:
 
 def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -> None:
     code = source(path, "code")
-    assert "notebook.judged(" in code[2], "before anything is compared"
+    assert "notebook.judged(" in code[1], "before anything is compared"
     with judged_by(EFFECT):
         study = notebook.judged(campaign.open_study("batch", "quick"))
         assert effect_that_matters() == study.profile.effect_that_matters != EFFECT

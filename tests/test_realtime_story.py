@@ -51,7 +51,7 @@ def placed(edge_ns: float | None = 300.0, lost_ppm: float = 2e4, **changes: Any)
 
 def of(*cells: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
     """The tables of a campaign with these adaptive trials."""
-    return {**NOTHING, "placed": pd.DataFrame([row for cell in cells for row in cell])}
+    return {**NOTHING, "adaptive": pd.DataFrame([row for cell in cells for row in cell])}
 
 
 def search(block: int = 0, **changes: Any) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_trials_of_searches_have_a_boundary_but_decide_nothing_and_stand_behind_
     found = realtime_cells.realtime_cells(tables).set_index("case")
     assert 285 < found["ndr_ns"]["A"] < 300 and found.loc["A", "n"] == 9
     assert not found.loc["A", "repeated"] and found.loc["B", "gap_word"] == "failed"
-    both = realtime_cells.realtime_cells({**tables, "placed": of(placed(700.0))["placed"]}).set_index("case")
+    both = realtime_cells.realtime_cells({**tables, "adaptive": of(placed(700.0))["adaptive"]}).set_index("case")
     assert both.loc["A", "ndr_ns"] == pytest.approx(700, rel=0.05) and both.loc["A", "repeated"]
 
 

@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {
     "configurations": ["cpp/allocating", "cpp/flat"],
     "strategies": ["alloc", "mix", "pool"],
     "cases": ["A", "B"],
-    "beside": {},
+    "groups": {},
 }
 WALL_S = 1.0
 COST_S = WALL_S + sequential.BETWEEN_TRIALS_S
@@ -217,8 +217,8 @@ def test_cells_are_planned_in_block_0_and_further_blocks_are_those_of_a_longer_p
     assert cells <= planned and {cell.block for cell in cells} <= {0}
     longer = chosen.profile.model_copy(update={"blocks": chosen.profile.blocks + 1})
     more = {json.dumps(item.spec.model_dump(mode="json")) for item in chosen.study.plan(longer, machine)}
-    if chosen.study.placed:  # by what earlier blocks show; the first one by nothing
-        assert cells == {chosen.study.placed(chosen.profile, cell, 0, ()) for cell in cells}
+    if chosen.study.adaptive:  # by what earlier blocks show; the first one by nothing
+        assert cells == {chosen.study.adaptive(chosen.profile, cell, 0, ()) for cell in cells}
         return
     for cell in cells:
         further = type(cell)(**{**cell.model_dump(), "block": longer.blocks - 1})

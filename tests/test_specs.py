@@ -124,7 +124,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
     planned = plan_batch(settings, Machine(cores=2))
     cells = {
         (configuration, strategy, case, part.window)
-        for part in (settings, *settings.beside.values())
+        for part in (settings, *settings.groups.values())
         for configuration, strategy, case in itertools.product(part.configurations, part.strategies, part.cases)
         if Configuration.parse(configuration).offers(strategy)
     }
@@ -140,7 +140,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
 @pytest.mark.parametrize(
     ("overrides", "names"),
     [
-        ({"bogus": 1}, "valid keys: beside, blocks, by_bytes, cases"),
+        ({"bogus": 1}, "valid keys: blocks, by_bytes, cases, configurations"),
         ({"cases": ["D"]}, "choose one of A, A10k, B, C"),
         ({"strategies": ["lake"]}, "choose one of dummy, alloc, mix, pool"),
         ({"configurations": ["java/heap/cms/25"]}, "cms runs on 11"),
@@ -156,6 +156,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"strategies": 7}, "strategies: a list in brackets, [A, B], not 7"),
         ({"blocks": 0}, "blocks: 1 or more"),
         ({"scale": "big"}, "a number, not 'big'"),
+        ({"blocks": "1_0"}, "blocks: a number, not 1_0"),
     ],
 )
 def test_a_wrong_override_is_told_in_one_line(overrides: dict[str, object], names: str) -> None:

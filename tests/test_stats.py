@@ -72,7 +72,8 @@ def test_binomial_bounds_refuse_nonsense(events: int, chances: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(4042.0, "4,040"), (45.04, "45.0"), (0.04512, "0.0451"), (0.0, "0"), (math.inf, "-")]
+    ("value", "text"),
+    [(4042.0, "4,040"), (45.04, "45.0"), (0.04512, "0.0451"), (0.0, "0"), (math.inf, "-"), (1e308, "1.00e+308")],
 )
 def test_significant_digits(value: float, text: str) -> None:
     assert stats.significant(value) == text

@@ -287,9 +287,6 @@ def test_the_source_s_own_figures_go_through_the_same_tests() -> None:
         "g1-latency-40", "zgc-throughput-25", "g1-throughput-250", "g1-within-target", "g1-theory-is-best",
     }  # fmt: skip
     assert published_says(claims.ALLOCATION_COSTS) is None, "it is none of the source's"
-    within, beyond = claims.held_by_g1()
-    assert within["p9999_ms"].max() == 10
-    assert beyond.set_index("million_items_per_second")["p9999_ms"].to_dict() == {25: 13, 27: 30}
 
 
 SETTINGS = {"asked_concurrent_gc_threads": "default-gc-threads", "asked_parallel_gc_threads": "default-gc-threads"}

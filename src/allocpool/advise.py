@@ -73,7 +73,7 @@ def _options() -> list[click.Parameter]:
         _Grouped(["--pcap"], group=PROGRAM, metavar="FILE",
                  help="a capture (pcap, pcapng): sizes and times in place of --bytes and --rate; --rate scales it"),
         _Grouped(["--jfr"], group=PROGRAM, metavar="FILE",
-                 help="a Flight Recorder file: what it tells is taken where you give nothing"),
+                 help="a Flight Recorder file: what it reports is taken where you give nothing"),
     ]  # fmt: skip
     last = [
         _Grouped(["--minutes"], group="What is measured", metavar="M", default=MINUTES,

@@ -151,7 +151,7 @@ def compare(
         a, b: values of ``column``.
         by: columns whose values make a group; what they leave open must be the same in a block.
         margin: the smallest ratio that matters, above 1.
-        column: that tells ``a`` from ``b``.
+        column: that distinguishes ``a`` and ``b``.
         cost: the column to compare, above 0, less is better; as the study has it.
 
     Raises:
@@ -208,8 +208,8 @@ def _costs(rows: pd.DataFrame, cost: str, column: str, keys: Sequence[str]) -> p
         names = [name for name in rows if name not in (*_OF_A_TRIAL, *keys, column, cost)]
         apart = [str(name) for name in names if 1 < rows[name].nunique() <= most]
         raise UserError(
-            f"by {', '.join(keys)} puts several trials of a block together: filter the frame, or add to by what tells "
-            f"them apart: {', '.join(apart)}"
+            f"by {', '.join(keys)} puts several trials of a block together: filter the frame, or add what sets "
+            f"them apart to by: {', '.join(apart)}"
         )
     costs = rows.set_index("block")[cost].astype(float)
     if not (costs > 0).all():

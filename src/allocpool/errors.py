@@ -1,4 +1,4 @@
-"""Errors that a user can cause, each told in one line that names the valid choices."""
+"""Errors that a user can cause, each reported in one line that names the valid choices."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def from_validation(what: str, error: ValidationError, model: type[BaseModel]) -
     found = [item for item in error.errors() if item["type"] != "default_factory_not_called"]
     # A misspelt key is also a missing one: it is named first.
     found.sort(key=lambda item: item["type"] != "extra_forbidden")
-    # Several misspelt keys of one model have the same valid ones: those are told after the last.
+    # Several misspelt keys of one model have the same valid ones: those are reported after the last.
     complaints = [_complaint(item, model, after) for item, after in zip(found, [*found[1:], None], strict=True)]
     return UserError(f"{what}: " + "; ".join(complaints).replace("\n", " "))
 
@@ -131,7 +131,7 @@ def in_one_line(error: ValidationError) -> str:
 
 
 def _complaint(item: Any, model: type[BaseModel], after: Any) -> str:
-    """One complaint; the one ``after`` it, if any, tells the valid keys where they are the same."""
+    """One complaint; the one ``after`` it, if any, reports the valid keys where they are the same."""
     place = tuple(part for part in item["loc"] if part != "[key]")  # pydantic's word for a key of a mapping
     key = ".".join(str(part) for part in place)
     kind, value = item["type"], item["input"]

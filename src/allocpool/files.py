@@ -174,7 +174,7 @@ class Remembered:
         return self._read().get(key)
 
     def remember(self, key: str, answer: str) -> None:
-        """Keep an answer, beside those that other processes keep meanwhile."""
+        """Keep an answer, beside those that other processes keep in that time."""
         with suppress(OSError, UserError), locked(self._path.with_name(f".{self._path.name}.lock")):
             write_atomically(self._path, json.dumps({**self._read(), key: answer}, indent=1))
 

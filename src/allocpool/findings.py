@@ -231,14 +231,14 @@ def _machine(provenance: Mapping[str, Any]) -> str:
 
 def decision_map(measured: Measured) -> tuple[Figure, str]:
     """At which rate, with how much alive, which of the two keeps up, and what it shows in words."""
-    left, provenance = store.stored("realtime", measured.profile)
-    if provenance is None or "map" not in left or left["map"].empty:
+    story = room("realtime", "map_story")
+    left, elsewhere = story.of_largest_heap(store.stored("realtime", measured.profile)[0])
+    if left["map"].empty:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
-    story = room("realtime", "map_story")
     with judged_by(measured.realtime_effect):
-        words = story.verdict(left)
-    return room("realtime", "plots").decision_map(left), f"{words} {story.caption(left)}"
+        words = f"{'' if elsewhere else f'{story.verdict(left)} '}{story.caption(left, elsewhere)}"
+    return room("realtime", "plots").decision_map(left), words
 
 
 MEANINGLESS = "smoke"
@@ -286,7 +286,8 @@ def _published_pool_everywhere() -> Evidence:
 
 
 def interval_over_cost(searches: pd.DataFrame, costs: pd.Series) -> Comparison:
-    """The smallest interval that passes over the cost in batch, of one cell: searches set against batch trials.
+    """The minimum sustainable inter-arrival time that passes over the cost in batch, of one cell: searches set against
+    batch trials.
 
     A search answers with a bracket, so its figure is the geometric middle, and half of the widest bracket is added to
     either side of the interval; the freedom is that of the smaller side.
@@ -302,7 +303,7 @@ def interval_over_cost(searches: pd.DataFrame, costs: pd.Series) -> Comparison:
 
 
 def _matches(data: Both) -> Evidence:
-    """That the smallest interval equals the cost in batch, allocating in case A."""
+    """That the minimum sustainable inter-arrival time equals the cost in batch, allocating in case A."""
     expected = []
     for cell in _allocating_in_a(data):
         in_batch = Cell(cell.configuration, "alloc", "A")
@@ -315,7 +316,9 @@ def _matches(data: Both) -> Evidence:
         elif searches["pdr_ns"].isna().any():
             gap = gap or "no interval passes in every search"
         compared = interval_over_cost(searches.iloc[:0] if gap else searches, costs)
-        expected.append(Equality(f"smallest interval of {in_batch}", "its cost in batch", compared, gap or ""))
+        expected.append(
+            Equality(f"minimum sustainable inter-arrival time of {in_batch}", "its cost in batch", compared, gap or "")
+        )
     return of_orderings(expected, () if expected else [Missing("allocating in case A", "not tried in real time")])
 
 
@@ -360,7 +363,11 @@ def _told(evidence: Evidence) -> str:
 
 def _matching_told(evidence: Evidence) -> str:
     ratios = evidence.measured["ratio"] if len(evidence.rows) else pd.Series(dtype=float)
-    span = f" The smallest interval is {stats.span(ratios)} times the cost in batch." if len(ratios) else ""
+    span = (
+        f" The minimum sustainable inter-arrival time is {stats.span(ratios)} times the cost in batch."
+        if len(ratios)
+        else ""
+    )
     return f"{_told(evidence)}{span}"
 
 
@@ -377,7 +384,7 @@ FINDINGS_CLAIMS: tuple[Claim[Both], ...] = (
     ),
     Claim(
         "batch-predicts-realtime",
-        "The smallest interval without loss matches the cost of a packet in batch (allocating, case A).",
+        "The minimum sustainable inter-arrival time matches the cost of a packet in batch (allocating, case A).",
         ARTICLE,
         _matches,
         _matching_told,

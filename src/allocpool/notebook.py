@@ -166,7 +166,7 @@ class Progress:
 
 
 def progress(provenance: Mapping[str, Any]) -> Progress:
-    """The progress that a study's provenance tells."""
+    """The progress that a study's provenance reports."""
     statuses = dict(provenance["statuses"])
     ok = int(statuses.pop("ok", 0))
     unavailable = sum(provenance["unavailable"].values())
@@ -241,8 +241,8 @@ def _frame_bundle(frame: pd.DataFrame, **_asked: Any) -> dict[str, Any]:
 def show(*shown: GT | Markdown | HTML | Shown | Nothing) -> None:
     """Tables, sentences and banners, one below the other; of a cell's own expressions, Jupyter shows the last alone.
 
-    A paragraph of nothing is left out: it would be shown as the name of its class. What there is nothing of is told in
-    one sentence, at the end.
+    A paragraph of nothing is left out: it would be shown as the name of its class. What there is nothing of is listed
+    in one sentence, at the end.
     """
     absent = Nothing()
     for part in shown:

@@ -48,17 +48,19 @@ class Interval:
 
 def significant(value: float, digits: int = 3) -> str:
     """A number in plain notation with ``digits`` significant digits (``4042`` -> ``4,040``, ``0.0451`` ->
-    ``0.0451``)."""
+    ``0.0451``); one that would take more than fifteen digits, with its power of ten."""
     if not math.isfinite(value):
         return "-"
     if value == 0:
         return "0"
+    if not 1e-15 < abs(value) < 1e15:
+        return f"{value:.{digits - 1}e}"
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     return f"{round(value, decimals):,.{max(0, decimals)}f}"
 
 
 def ends(low: float, high: float, digits: int = 3) -> str:
-    """``low to high``; an interval of few trials that is wider than a thousandfold says nothing, and is told so."""
+    """``low to high``; an interval of few trials that is wider than a thousandfold is reported as unknown."""
     if high > TOO_WIDE * low:
         return SPREAD_UNKNOWN
     return f"{significant(low, digits)} to {significant(high, digits)}"

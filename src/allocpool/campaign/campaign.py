@@ -135,7 +135,7 @@ class Campaign:
     @cached_property
     def _in_block(self) -> dict[tuple[TrialSpec, int], Task]:
         """The trials of cells that were asked for, by their blocks, and those of the plan; see `_blocks`."""
-        if self.study.placed is not None:
+        if self.study.adaptive is not None:
             return {}
         return {(cell_of(task.spec), task.spec.block): task for task in self.tasks}
 
@@ -162,7 +162,7 @@ class Campaign:
     @property
     def _adds(self) -> bool:
         """Whether records may be of trials that the plan does not name."""
-        return self.is_sequential or self.study.placed is not None
+        return self.is_sequential or self.study.adaptive is not None
 
     def run(self, minutes: float | None = None) -> CampaignStatus:
         """Measure what has no record yet, with a progress bar.
@@ -241,7 +241,7 @@ class Campaign:
 
     def _to_place(self) -> list[TrialSpec]:
         """Of a fixed plan, the trials that its study has yet to place: how many there are is known, and about where."""
-        if self.is_sequential or self.study.placed is None:
+        if self.is_sequential or self.study.adaptive is None:
             return []
         there = {task.spec for task in self.all_tasks()}
         return [spec for spec in self.first_round_specs() if spec not in there]
@@ -249,7 +249,7 @@ class Campaign:
     def _placed(self) -> Iterator[Task]:
         """Yield the trials without a record that the study places, up to those that its questions ask for first, a
         block of all cells in random order after the other; which they are is found when their turn comes."""
-        if self.study.placed is None:
+        if self.study.adaptive is None:
             return
         fewest = {cell: question.fewest for question in self.questions for cell in question.cells}
         for block in range(1, max(fewest.values(), default=0)):
@@ -302,18 +302,18 @@ class Campaign:
             known = len(earlier) == block
             task = self._in_block.get((cell, block))
             if task is None:
-                if self.study.placed is None:
+                if self.study.adaptive is None:
                     spec = cell.model_copy(update={"block": block})
                 else:
-                    placed = self.study.placed(self.profile, cell, block, earlier)
+                    placed = self.study.adaptive(self.profile, cell, block, earlier)
                     if placed is None:
                         return
                     spec = placed
                 task = task_for(spec, self._launcher, self.host, raw)
-                if self.study.placed is None or known:
+                if self.study.adaptive is None or known:
                     self._in_block[cell, block] = task
             yield task
-            if self.study.placed and (record := self._record(task)) is not None:
+            if self.study.adaptive and (record := self._record(task)) is not None:
                 earlier.append(record)
 
     @cached_property

@@ -17,7 +17,6 @@ import pandas as pd
 from pandera.errors import SchemaError, SchemaErrors
 
 from allocpool import home
-from allocpool.campaign import tidy
 from allocpool.campaign.registry import every_study, study_named
 from allocpool.campaign.store import QUESTIONS, read_folder
 from allocpool.decisions import Decision, combine, together
@@ -93,14 +92,6 @@ def _left_out(folder: Path, error: Exception) -> None:
 def tables_of_hosts(study: str, profile: str) -> dict[str, pd.DataFrame]:
     """Return the tables of a study on all hosts, one below the other, with the host in every row, first."""
     return _one_below_the_other(study, of_hosts(study, profile))
-
-
-def trials_of_same_host(study: str, profile: str, beside: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials that a study left on the host of those ``beside`` which they are compared with; no rows where
-    it has not run there, though it may have elsewhere."""
-    wanted = set(beside["host_id"].dropna())
-    tables = _one_below_the_other(study, (one for one in of_hosts(study, profile) if one.host_id in wanted))
-    return tables["trials"] if "trials" in tables else tidy.frame([], study_named(study).schemas["trials"])
 
 
 def label(host_id: str, profile: str) -> str:

@@ -228,9 +228,11 @@ def _check_lists(value: Any) -> None:
 
 
 def _check_words(given: Any, taken: Any, key: str) -> None:
-    """Check that no number was given as true or false, which pydantic takes as 1 or 0."""
+    """Check that no number was given as true, which pydantic takes as 1, or as 1_0, which it takes as 10."""
     if isinstance(given, bool) and not isinstance(taken, bool):
         raise UserError(f"{key}: a number, not {str(given).lower()}")
+    if isinstance(given, str) and "_" in given and isinstance(taken, int | float):
+        raise UserError(f"{key}: a number, not {given}")
     if isinstance(given, dict) and isinstance(taken, dict):
         for name in given.keys() & taken.keys():
             _check_words(given[name], taken[name], f"{key}.{name}" if key else str(name))

@@ -84,7 +84,7 @@ def measure(
 
 Due = tuple[int, Callable[[], Task | None]]
 """The number of a campaign, and which trial of it to run: chosen when its turn comes, so that no block is left out;
-None where its cell was given up meanwhile."""
+None where its cell was given up in that time."""
 
 
 class Work:

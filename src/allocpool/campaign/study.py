@@ -147,7 +147,7 @@ class Study(Generic[Profile]):
         questions: what it decides, declared before anything runs; cells are specs of block 0 that it plans.
         cost: what its questions compare, of a trial that ended well: above 0, less is better, in one unit for both
             sides of a question, or what their judges take; None where the trial has no such figure.
-        placed: the trial of a question's cell in a block, by the first attempts of its earlier blocks, where what is
+        adaptive: the trial of a question's cell in a block, by the first attempts of its earlier blocks, where what is
             run next depends on what was found, or None where the cell is given up; a pure function, so that records
             alone tell what was run. None: further blocks differ in nothing but their number.
         readable: names and labels of the frames that `allocpool.load` returns.
@@ -164,5 +164,5 @@ class Study(Generic[Profile]):
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
     questions: Callable[[Profile, Machine], list[Question[TrialSpec]]] = no_questions
     cost: Callable[[TrialRecord], Any] = no_cost
-    placed: Callable[[Profile, TrialSpec, int, Sequence[TrialRecord]], TrialSpec | None] | None = None
+    adaptive: Callable[[Profile, TrialSpec, int, Sequence[TrialRecord]], TrialSpec | None] | None = None
     readable: Readable = Readable()

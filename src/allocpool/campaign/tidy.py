@@ -99,7 +99,7 @@ TRIAL_COLUMNS: dict[str, Column] = {
     "bandwidth_after_gbs": number("the same after it"),
     "steal_share": number("CPU time that the hypervisor gave to others, of what was wanted during the trial"),
     "other_cpu_share": number("CPU time of processes that are not the trial's, of all processors' time"),
-    "frequency_mhz": number("clock frequency of the processors after the trial, as the system tells it, MHz"),
+    "frequency_mhz": number("clock frequency of the processors after the trial, as the system reports it, MHz"),
     "minor_faults": whole("page faults of the trial's processes without I/O"),
     "major_faults": whole("page faults of the trial's processes with I/O"),
     "voluntary_switches": whole("context switches of the trial's processes by waiting"),
@@ -116,7 +116,7 @@ TRIAL_COLUMNS: dict[str, Column] = {
         "the same state; empty as compilations",
         nullable=True,
     ),
-    # Nor is this: `frames` tells it of all trials at once.
+    # Nor is this: `frames` reports it of all trials at once.
     STEADY_STATE: choice(
         STEADY_STATES,
         "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few to "

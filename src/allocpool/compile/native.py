@@ -102,7 +102,7 @@ def native_library_if_built() -> NativeBuild | None:
 
 
 def settings_of_tests() -> list[str]:
-    """What CMake is told so that the tests in C++ are linked with the very objects that trials run, made if need be.
+    """What CMake is given so that the tests in C++ are linked with the very objects that trials run, made if need be.
 
     Raises:
         UserError: no compiler or no CMake, or the build failed; names the log.

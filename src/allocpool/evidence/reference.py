@@ -1,6 +1,6 @@
 """The published figures, loaded for comparison only: nothing measured here is ever derived from them.
 
-How a published table reads in the words of a workload is told where the workload is.
+How a published table reads in the words of a workload stands where the workload does.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ NOTHING_MIME = "application/vnd.allocpool.nothing+json"
 
 
 def packed(title: str, rows: pd.DataFrame) -> dict[str, str]:
-    """Rows to be taken along, as the value of `ROWS_MIME`; a column of several kinds is told as text."""
+    """Rows to be taken along, as the value of `ROWS_MIME`; a column of several kinds is reported as text."""
     plain = rows.rename(columns=str).loc[:, ~rows.columns.duplicated()]
     plain = plain.assign(**{str(name): plain[name].map(str) for name in plain if plain[name].dtype == object})
     buffer = io.BytesIO()

@@ -54,7 +54,7 @@ def newest_release(trials: pd.DataFrame, after: int, otherwise: int) -> int:
 
 
 class Gap(NamedTuple):
-    """Why there is no figure: ``word`` is the outcome in a word or two, ``reason`` what was told of it, or None."""
+    """Why there is no figure: ``word`` is the outcome in a word or two, ``reason`` what was recorded of it, or None."""
 
     word: str
     reason: str | None = None
@@ -70,7 +70,7 @@ NOT_PART = Gap("not part of this campaign")
 
 
 def gap_of(group: pd.DataFrame) -> Gap:
-    """Why a group of trials has no figure: the commonest failure, with the first reason that was told of it."""
+    """Why a group of trials has no figure: the commonest failure, with the first reason that was recorded of it."""
     # Column by column: there are some hundred, and thousands of groups.
     ends = group["status"]
     failed = ends[~ends.isin(("ok", "disturbed"))]
@@ -101,13 +101,13 @@ def quiet_or_noisy(trials: pd.DataFrame) -> str:
     paces = trials[["compute_before_ns", "compute_after_ns"]].astype(float)
     known = shares.notna().any(axis=1) | paces.notna().all(axis=1)
     if not known.any():
-        return "Whether the machine was quiet or noisy meanwhile is not recorded."
+        return "Whether the machine was quiet or noisy is not recorded."
     changed = paces.max(axis=1) / paces.min(axis=1) - 1
     taken = (shares > DISTURBED_BEYOND).any(axis=1)
     disturbed = int((taken | (changed > 2 * DISTURBED_BEYOND)).sum())
     word = "noisy" if disturbed > _FEW * known.sum() else "quiet"
     return (
-        f"The machine was **{word}** meanwhile: {disturbed} of {int(known.sum())} trials saw others or the hypervisor "
+        f"The machine was **{word}**: {disturbed} of {int(known.sum())} trials saw others or the hypervisor "
         f"take more than {DISTURBED_BEYOND:.0%} of it, or its pace change by more than {2 * DISTURBED_BEYOND:.0%}."
     )
 
@@ -123,7 +123,7 @@ def disturbances(trials: pd.DataFrame, limit: float | None) -> str:
     """How many trials the machine disturbed beyond the profile's limit and by what, how many ran again, in words."""
     known = counted(trials).dropna(subset=["other_cpu_share"])
     if known.empty:
-        return "What else the machine did meanwhile is not recorded."
+        return "What else the machine did is not recorded."
     took = f"In the median, other processes took {known['other_cpu_share'].astype(float).median():.1%} of the machine."
     if limit is None:
         return f"This profile marks no trial as disturbed, and runs none again. {took}"

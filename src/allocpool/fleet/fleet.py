@@ -332,7 +332,7 @@ def run_on(
 ) -> list[HostResult]:
     """Run campaigns on every machine behind the client, each in its own order and time, and make the tables of each.
 
-    A host that joins meanwhile takes part; one that is lost, or refused, ends alone.
+    A host that joins in that time takes part; one that is lost, or refused, ends alone.
 
     Raises:
         UserError: no machine takes part.

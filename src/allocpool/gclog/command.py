@@ -23,7 +23,7 @@ def gclog_command(files: tuple[str, ...], as_json: bool) -> None:
     Shows the collector, pauses by kind, safepoints and the time to reach them, allocation stalls and the minimum
     mutator utilisation. Parts of a rotated log (gc.log.0 gc.log.1 gc.log) that are given together are summed as one,
     in the order of their time stamps; other files, and runs of a JVM within a file, each on their own. A file that is
-    no log is told in one line, the others are summarised, and the exit status is 1.
+    no log is reported in one line, the others are summarised, and the exit status is 1.
     """
     read: dict[Path, tuple[GcLog, ...]] = {}
     refused = []

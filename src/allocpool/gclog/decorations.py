@@ -1,7 +1,7 @@
 """What stands in brackets before a unified log message, whichever of its decorations were asked for.
 
 HotSpot writes decorations in a fixed order (JEP 158): time, utctime, uptime, timemillis, uptimemillis, timenanos,
-uptimenanos, hostname, pid, tid, level, tags. So one look at a line tells the layout of its file, and a single
+uptimenanos, hostname, pid, tid, level, tags. So one look at a line reports the layout of its file, and a single
 expression made for that layout reads all others.
 """
 

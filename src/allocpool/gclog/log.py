@@ -31,11 +31,11 @@ _CONCURRENT_KINDS = {
 
 @dataclass(frozen=True)
 class GcLog:
-    """What one log tells.
+    """What one log reports.
 
     ``collector``: ``serial parallel cms g1 zgc genzgc shenandoah genshenandoah epsilon``, or ``unknown`` where
     neither the header nor the kinds of pauses say. ``clock``: ``monotonic`` (CLOCK_MONOTONIC), ``uptime``, ``wall``
-    (since 1970), ``monotonic or uptime`` (a lone nanosecond stamp that nothing tells apart) or ``none``; every
+    (since 1970), ``monotonic or uptime`` (a lone nanosecond stamp that nothing distinguishes) or ``none``; every
     ``start_ns`` is on it, in steps of ``resolution_ns``. ``span_ns``: first and last moment the log speaks of.
 
     ``pauses``: one row per stop-the-world pause; those with ``nested`` lie inside another one and must be left out

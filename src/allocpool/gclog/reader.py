@@ -101,7 +101,7 @@ _YOUNG_GENERATION_OF = {b"PSYoungGen: ": "parallel", b"ParNew: ": "cms", b"DefNe
 
 
 def read_records(*paths: Path) -> list[Records]:
-    """Everything that a log tells, for each run of a JVM in it; ``paths`` are its parts, the oldest first.
+    """Everything that a log reports, for each run of a JVM in it; ``paths`` are its parts, the oldest first.
 
     Raises :class:`allocpool.errors.UserError` for what is no unified log.
     """

@@ -2,7 +2,7 @@
 
 P. Cheng and G. E. Blelloch, "A parallel, real-time garbage collector", PLDI 2001: for a window of length w, the
 minimum over all windows of that length inside the run of the share of time in which the mutator ran. A run of short
-pauses close together shows here as bad as one long pause, which no maximum pause tells.
+pauses close together shows here as bad as one long pause, which no maximum pause reports.
 """
 
 from __future__ import annotations

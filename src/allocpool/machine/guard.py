@@ -55,7 +55,7 @@ def end_with_make() -> None:
         found = threading.Event()
 
         def end(number: int, frame: FrameType | None) -> None:
-            found.set()  # Ctrl-C tells all of a terminal's processes: this one ends already
+            found.set()  # Ctrl-C reaches all of a terminal's processes: this one ends already
             signal.default_int_handler(number, frame)
 
         signal.signal(signal.SIGINT, end)

@@ -52,7 +52,7 @@ class Host(BaseModel):
         usable_cores: hardware threads that this process may use; None in records of earlier versions.
         cpu_quota: processors' worth of time that control groups allow, None without a limit and in earlier records.
         processor: vendor, family/model/stepping, microcode and cache sizes of the first processor, what it shows of
-            them; tells apart machines of one ``cpu_model``. None in records of earlier versions.
+            them; distinguishes machines of one ``cpu_model``. None in records of earlier versions.
         name: what `NAME` calls it; None where it is not called, and in records of earlier versions.
     """
 

@@ -297,8 +297,8 @@ class Configuration(BaseModel):
 
     @property
     def beside_layout(self) -> str:
-        """What tells it from others of its layout, collector and Java: another allocator than that of the system, and
-        its `departures`; empty where there is neither."""
+        """What distinguishes it from others of its layout, collector and Java: another allocator than that of the
+        system, and its `departures`; empty where there is neither."""
         return " ".join(word.replace("_", " ") for word in (*self._other_allocator, *self.departures))
 
     @property

@@ -25,8 +25,8 @@ class Strategy:
         name: in specs, tables and figures.
         means: in a few words.
         pool_size: packets made before the start, at scale 1.
-        colour: of figures, out of Okabe and Ito's palette: told apart with any common colour vision.
-        marker: of figures: tells strategies apart in grey, too.
+        colour: of figures, out of Okabe and Ito's palette: distinguished with any common colour vision.
+        marker: of figures: distinguishes strategies in grey, too.
         allocates: whether it makes packets while the program runs.
         is_control: whether it is the cost of the test itself and no choice for a program.
         languages: those that implement it.

@@ -125,7 +125,7 @@ def points(
 
 def name_rows(grid: Any, label: str, order: Sequence[str], configurations: bool = True) -> str:
     """Write names at the rows, in two lines where they are long; of configurations without the options that all share,
-    which the label for the axis below tells that this returns."""
+    which the label for the axis below reports that this returns."""
     short, found = short_names(order) if configurations else ({name: name for name in order}, "")
     for axis in grid.axes.flat:
         if axis.get_subplotspec().is_first_col():

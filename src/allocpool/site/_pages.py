@@ -230,19 +230,19 @@ _HREF = re.compile(r'href="([\w-]+)\.ipynb')
 _FENCE = re.compile(r"(?m)(?<=^)[ \t>*+-]*(?:`{3,}|~{3,}|:{3,})(?=[ \t]*\{)")
 """The start of a directive: cells compute none, so one is text from elsewhere that would have Sphinx read files."""
 _TO_LAST_HEADING = re.compile(r"(?s)(?:.*\n)?##+ [^\n]*")
-_WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
+_UNSHOWN = {"application/vnd.jupyter.widget-view+json", FINISHED_MIME}
 
 
 def prepared(executed: NotebookNode) -> NotebookNode:
     """Return an executed notebook as the site shows it: tables in the site's dress, links to the first page, no bars of
-    progress, the end mark's code left out, nothing said on the way to what was not measured."""
+    progress, no end mark, nothing said on the way to what was not measured."""
     notebook: NotebookNode = nbformat.from_dict(executed)
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = _PAGE_LINK.sub("index.ipynb", cell.source)
             continue
-        cell.outputs = [each for each in cell.outputs if _WIDGET_MIME not in each.get("data", {})]
+        cell.outputs = [each for each in cell.outputs if not _UNSHOWN & each.get("data", {}).keys()]
         for output in cell.outputs:
             for mime, text in output.get("data", {}).items():
                 if mime == "text/markdown":
@@ -251,8 +251,6 @@ def prepared(executed: NotebookNode) -> NotebookNode:
                     output.data[mime] = _HREF.sub(r'href="\1.html', text).replace(f"{FINDINGS}.html", "index.html")
             if "gt_table" in (table := output.get("data", {}).get("text/html", "")):
                 output.data["text/html"] = _STYLE.sub("", table)
-        if any(FINISHED_MIME in output.get("data", {}) for output in cell.outputs):
-            cell.metadata.setdefault("tags", []).append("remove-cell")
     _shorten_empty_sections(notebook)
     return notebook
 
@@ -291,7 +289,7 @@ _LANDMARKS = {'<aside class="sidebar-drawer': "Pages", '<aside class="toc-drawer
 
 
 def with_names(page: str) -> str:
-    """Return a page whose two asides have names, by which who can't see them tells them apart."""
+    """Return a page whose two asides have names, by which who can't see them distinguishes them."""
     for aside, name in _LANDMARKS.items():
         page = page.replace(aside, aside.replace("<aside ", f'<aside aria-label="{name}" '))
     return page

@@ -15,7 +15,7 @@ root_doc = "index"
 exclude_patterns = [".doctrees"]
 
 nb_execution_mode = "off"
-# Progress bars go to stderr; what failed is told by the banner and by the tables.
+# Progress bars go to stderr; what failed is reported by the banner and by the tables.
 nb_output_stderr = "remove"
 # What cells compute is Markdown like what they hold: links to other pages become links within the site.
 nb_render_markdown_format = "myst"

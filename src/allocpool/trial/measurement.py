@@ -42,6 +42,6 @@ class CpuTime(TypedDict):
     start_ns: int
     end_ns: int
     process_ns: int
-    """Of all threads, those that ended meanwhile among them."""
+    """Of all threads, those that ended in that time among them."""
     threads: list[tuple[str, int]]
     """(name, nanoseconds) of every thread that saw both ends, the most first."""

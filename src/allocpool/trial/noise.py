@@ -1,4 +1,4 @@
-"""How noisy the machine was around a trial: its pace before and after, and what others took of it meanwhile.
+"""How noisy the machine was around a trial: its pace before and after, and what others took of it in that time.
 
 A trial that was disturbed beyond a limit is marked, and a campaign runs it again once. What marks a trial is seen from
 outside it, never its figure: so a repetition can't choose results.
@@ -221,7 +221,7 @@ class Calm(BaseModel):
 
 def look(meter: PaceMeter, seconds: float) -> Calm:
     """Return how noisy the machine is now: its pace again and again for so many seconds, and who else runs
-    meanwhile."""
+    in that time."""
     begun_s = time.monotonic()
     watch = Watch(meter)
     paces = []

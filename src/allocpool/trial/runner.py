@@ -229,7 +229,7 @@ def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str,
 
 def _run_child(command: Sequence[str], task: Task, launch: Launch) -> tuple[int | None, str | None]:
     """Exit status of the child (negative: the signal), or None when it was given up on; and what made it stand still
-    meanwhile, or None."""
+    in that time, or None."""
     environment = child_environment(launch)
     with (task.folder / STDOUT).open("wb") as out, (task.folder / STDERR).open("wb") as err:
         start_guard()

@@ -1,6 +1,6 @@
-"""Everything that stopped a trial's threads, as its collector's log tells it, on CLOCK_MONOTONIC.
+"""Everything that stopped a trial's threads, as its collector's log reports it, on CLOCK_MONOTONIC.
 
-A log is parsed once, whoever asks: what it tells is kept beside it, in one file, until the log or the reader changes.
+A log is parsed once, whoever asks: what it reports is kept beside it, in one file, until the log or the reader changes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KEPT = "stops.json"
 
 
 class Pause(NamedTuple):
-    """A stop-the-world pause that no other one holds, with what it left on the heap where the log tells it."""
+    """A stop-the-world pause that no other one holds, with what it left on the heap where the log reports it."""
 
     start_ns: int
     duration_ns: int
@@ -62,7 +62,7 @@ class Stall(NamedTuple):
 
 
 class Stops(BaseModel):
-    """What one log tells of stops, each kind in the log's order.
+    """What one log reports stops, each kind in the log's order.
 
     ``unread`` counts lines about stopped threads that the reader did not understand, ``violations`` lines that
     contradict each other.
@@ -122,12 +122,12 @@ def read_stops(log: Path) -> Stops:
     """The stops of one log.
 
     Raises:
-        UserError: it is no log that `gclog` reads, or tells of stops without a time.
+        UserError: it is no log that `gclog` reads, or reports stops without a time.
     """
     parsed = gclog.read_gc_log(log)
     stalls = parsed.stalls[parsed.stalls["kind"] != "out of memory"]
     if any(table["start_ns"].isna().any() for table in (parsed.outermost, parsed.safepoints, stalls)):
-        raise UserError(f"{log} tells of stops without a time: its decorations must have timenanos")
+        raise UserError(f"{log} reports stops without a time: its decorations must have timenanos")
     return Stops(
         pauses=_rows(parsed.outermost, Pause),
         safepoints=_rows(parsed.safepoints, Safepoint),

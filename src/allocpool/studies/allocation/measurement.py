@@ -29,7 +29,8 @@ class BuffersMeasurement(TypedDict):
 
 
 class Books(TypedDict):
-    """What the allocator's own books say of one round, or the JVM's of the measured window; None: they don't tell."""
+    """What the allocator's own counters say of one round, or the JVM's of the measured window; None: they don't
+    tell."""
 
     held_bytes: int | None
     counted_bytes: int | None

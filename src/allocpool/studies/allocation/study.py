@@ -74,7 +74,7 @@ class _Group(BaseModel):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        """Each combination must be a valid spec; the first that is not is told as the spec tells it."""
+        """Each combination must be a valid spec; the first that is not is reported in the words of the spec."""
         spec = SPECS[type(self)]
         for settings in self.settings():
             try:

@@ -76,7 +76,7 @@ TRIALS = DataFrameSchema(
         "count": whole("buffers, passes or operations measured"),
         "seconds": number("length of the measured window, s", POSITIVE),
         "ns_per_alloc": number(
-            "time to obtain and touch one buffer, ns; collections that strike meanwhile included", POSITIVE
+            "time to obtain and touch one buffer, ns; collections that strike in that time included", POSITIVE
         ),
         "ns_per_free": number("time to give one buffer back, ns; empty where the collector does it", POSITIVE),
         "ns_per_buffer": number("both, with all that stands between, ns", POSITIVE),
@@ -99,7 +99,7 @@ TRIALS = DataFrameSchema(
             POSITIVE,
         ),
         "kept_over_live": number(
-            "fragmentation: what the books say was not given back over bytes alive, mean but the rest", POSITIVE
+            "fragmentation: what the counters say was not given back over bytes alive, mean but the rest", POSITIVE
         ),
         "resident_over_live_at_rest": number("fragmentation: the same at the end of the rest", POSITIVE),
         "cpu_ns_per_buffer": number("CPU of all threads per buffer, pass or operation, ns"),
@@ -137,8 +137,8 @@ WINDOWS = DataFrameSchema(
         "resident_bytes": whole("resident growth of the process since set-up", None),
         "resident_over_live": number("the same over the bytes alive", None),
         "kept_bytes": whole(
-            "malloc: handed out, by its own books; slab: taken from the system; direct buffers and automatic arenas: "
-            "not given back yet, by the JVM's books",
+            "malloc: handed out, by its counters; slab: taken from the system; direct buffers and automatic arenas: "
+            "not given back yet, by the counters of the JVM",
             None,
         ),
         "heap_used_bytes": whole("used heap, Java", None),

@@ -41,7 +41,7 @@ def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
 def flags_table(profile: BatchProfile) -> pd.DataFrame:
     """The flags of the profile's JVMs from the code that makes them: flag, whose it is, why, and who is given it."""
     given: dict[str, list[str]] = {}
-    asked = [key for part in (profile, *profile.beside.values()) for key in part.configurations]
+    asked = [key for part in (profile, *profile.groups.values()) for key in part.configurations]
     configurations = [
         configuration
         for configuration in map(Configuration.parse, dict.fromkeys(asked))

@@ -75,9 +75,9 @@ class ByBytes(BaseModel):
 
 
 class BatchProfile(Sizes, Selection):
-    """A batch campaign: every configuration x strategy x case, ``blocks`` times, and a few cells beside them."""
+    """A batch campaign: every configuration x strategy x case, ``blocks`` times, and the cells of some groups."""
 
-    beside: dict[str, Selection] = Field(
+    groups: dict[str, Selection] = Field(
         default_factory=dict, description="cells that a table of their own is about: the text's case A, other settings"
     )
     by_bytes: ByBytes | None = Field(default=None, description="as many bytes alive in fewer and larger messages")
@@ -85,7 +85,7 @@ class BatchProfile(Sizes, Selection):
 
 def plan_batch(profile: BatchProfile, machine: Machine) -> list[Planned]:
     """Every configuration of the profile, block after block; rows that can't exist anywhere say why."""
-    selections = (profile, *profile.beside.values())
+    selections = (profile, *profile.groups.values())
     once = {item.spec: item for selection in selections for item in plan_block(profile, selection, 0)}
     planned = [
         Planned(item.spec.model_copy(update={"block": block}), item.unavailable)

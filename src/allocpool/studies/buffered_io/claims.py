@@ -38,7 +38,7 @@ class Way(NamedTuple):
 
     @property
     def label(self) -> str:
-        """How a way is told."""
+        """The name of a way in tables."""
         words = [self.io.replace("_", " "), *([str(self.buffer)] if self.buffer else [])]
         return " ".join(words) + (f", messages of {self.message}" if self.message != MESSAGE_BYTES else "")
 
@@ -77,7 +77,8 @@ def cells_of(trials: pd.DataFrame, set_up: str) -> Cells:
     java = (trials["threads"] == "platform") & (trials["runtime"] == release)
     started = trials[(trials["server"] == "cpp") | java]
     done = finished(started)
-    largest = done.groupby("message_bytes")["connections"].transform("max")
+    # Of each language apart: C++ serves more than Java does.
+    largest = done.groupby(["server", "message_bytes"], observed=True)["connections"].transform("max")
     most, slopes = done[done["connections"] == largest], connections.lines(done)
     figures: _Figures = {}
     names, gaps = {}, {}

@@ -237,7 +237,7 @@ def sums(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
 
     Columns: variant, parts (their sum) and slope, bytes per connection, its interval, ratio, adds up: ``yes`` where the
     slope of what is missing, trial by trial, is shown to be within the tolerance of the slope (two one-sided tests at
-    5% each), ``no`` where it is shown to be more, else ``cannot be told``.
+    5% each), ``no`` where it is shown to be more, else ``inconclusive``.
     """
     total_mb = parts.groupby("trial_id")["bytes"].sum() / _MB
     done = finished(trials)
@@ -255,13 +255,13 @@ def sums(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
 
 def _adds_up(slope: float, missing: Line) -> str:
     if missing.blocks < FEWEST:
-        return "cannot be told"
+        return "inconclusive"
     allowed, middle = TOLERANCE * abs(slope), missing.bytes_per_connection
     error = float(missing.slopes.std(ddof=1)) / math.sqrt(missing.blocks)
     reach = float(scipy_stats.t.ppf(1 - ALPHA, missing.blocks - 1)) * error
     if abs(middle) + reach <= allowed:
         return "yes"
-    return "no" if abs(middle) - reach > allowed else "cannot be told"
+    return "no" if abs(middle) - reach > allowed else "inconclusive"
 
 
 def published() -> pd.DataFrame:

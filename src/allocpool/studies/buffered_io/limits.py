@@ -1,7 +1,7 @@
 """How many connections this machine allows a server, by each of its limits, and how each is raised.
 
 Everything is read, nothing is tried: a machine whose threads or descriptors were used up to find the limit would be of
-no use to anyone meanwhile.
+no use to anyone in that time.
 """
 
 from __future__ import annotations

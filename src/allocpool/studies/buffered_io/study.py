@@ -97,7 +97,7 @@ _RIVALS = {"nio_buffer_per_connection": "nio_pooled", "netty_unpooled": "netty_p
 
 def questions(profile: BufferedIoProfile, _machine: Machine) -> list[Question[TrialSpec]]:
     """A buffer for each connection or each read, or one of a pool: the processor time of a message. Bytes of a
-    connection are the slope over several trials, which no single one tells."""
+    connection are the slope over several trials, which no single one reports."""
     specs = dict.fromkeys(_specs(profile, 0))
     return [
         Question(spec, other, primary=False)

@@ -18,9 +18,9 @@ class BridgeMeasurement(TypedDict):
     checksum: str
     allocated_bytes: int
     jvm_thread_ns: int
-    """CPU of the measuring thread, by the JVM's books."""
+    """CPU of the measuring thread, by the counters of the JVM."""
     jvm_process_ns: int
-    """CPU of the process, by the JVM's books, which are in clock ticks."""
+    """CPU of the process, by the counters of the JVM, which are in clock ticks."""
     kernel_thread_ns: int | None
     """The same by the kernel's; behind the bridge only."""
     kernel_process_ns: int | None

@@ -39,7 +39,7 @@ class Bridge(BaseModel):
 class InstrumentProfile(BatchProfile):
     """``strategies`` and ``cases`` are those of the timed trials; the contract has its own case and its packets.
 
-    ``beside`` names cells whose configurations have a ``control``: twins, and those with a cause held fixed.
+    ``groups`` name cells whose configurations have a ``control``: twins, and those with a cause held fixed.
     """
 
     strategies: tuple[StrategyName, ...] = ("dummy", "alloc")
@@ -50,10 +50,10 @@ class InstrumentProfile(BatchProfile):
 
     @model_validator(mode="after")
     def _contract_has_its_own_case(self) -> Self:
-        timed = {*self.cases, *(case for cells in self.beside.values() for case in cells.cases)}
+        timed = {*self.cases, *(case for cells in self.groups.values() for case in cells.cases)}
         if self.contract_case in timed:
             raise ValueError(
-                f"contract_case {self.contract_case} is among the timed cases: the two are told apart by it"
+                f"contract_case {self.contract_case} is among the timed cases: the two are distinguished by it"
             )
         return self
 
@@ -84,7 +84,7 @@ def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Plann
                 for name in CHOICES
                 if configuration.offers(name) and no_such_pair(configuration, name) is None
             ]
-        selections = (profile, *profile.beside.values())
+        selections = (profile, *profile.groups.values())
         timed = {item.spec: item for cells in selections for item in plan_block(profile, cells, block)}
         planned += [item for spec, item in timed.items() if not never_frees(getattr(spec, "collector", None))]
     return planned

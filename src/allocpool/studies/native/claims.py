@@ -68,7 +68,7 @@ def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
 
 
 def _told(events: dict[tuple[str, str], pd.Series], light: str, heavy: str) -> list[str]:
-    """The events that tell of work; over little alive also the one that tells of memory: the misses of the outermost
+    """The events that tell of work; over little alive also the one that reports memory: the misses of the outermost
     cache that the fuller case misses. Where the other one misses none, one is taken for it: the ratio is a bound."""
     both = [
         event

@@ -4,7 +4,7 @@ A packet is lost when the input queue is full, so what filled the queue lies bef
 burst begins one queue length before it and ends with the last loss. The window is divided among what overlapped it, and
 each part takes its share of the packets lost. Parts do not overlap: a moment that several causes cover belongs to the
 first of `CAUSES`. What no cause covers is ``nothing known``: the consumer ran and was too slow, or was held up by
-something that no log tells of. So shares add up to one, and overlap is all that is claimed: a cause that stood beside a
+something that no log reports. So shares add up to one, and overlap is all that is claimed: a cause that stood beside a
 loss is not proven to have made it.
 """
 

@@ -2,7 +2,7 @@
 
 The model is ``cost = base + slope * objects``: tracing visits what is alive and nothing else. Errors grow with the cost
 and live sets range over two to three orders of magnitude, so the logarithm of the cost is fitted, of which errors are
-alike. The line is told by its heights at the smallest and at the largest live set, which are positive; it may fall.
+alike. The line is given by its heights at the smallest and at the largest live set, which are positive; it may fall.
 
 The interval is Student's, with as many degrees of freedom as there are trials but two; trials whose number was fixed
 beforehand, as that of live sets is, need no allowance for looks. That a line does not fit is looked for: see `Fit`.

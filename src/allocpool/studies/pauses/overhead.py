@@ -182,7 +182,7 @@ def _overhead(total: Least, base: Least) -> tuple[float, float, float]:
 
 def least_remainder(remainders: Mapping[str, pd.Series]) -> tuple[str, float]:
     """Whose remainder is the least by all trials, and the least in ns per packet (geometric mean), cross-validated: in
-    each block that of the configuration which is least in all others. With one block, the one chooses and tells."""
+    each block that of the configuration which is least in all others. With one block, the one chooses and judges."""
     logs = pd.DataFrame({name: series.map(math.log).groupby(level=0).mean() for name, series in remainders.items()})
     values, least = logs.to_numpy(), str(logs.mean().idxmin())
     chosen = []

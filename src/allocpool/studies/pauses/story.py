@@ -102,7 +102,8 @@ def realtime_cpu(cpu: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_disturbances(losses: pd.DataFrame, bursts: pd.DataFrame, attribution: pd.DataFrame) -> pd.DataFrame:
-    """Each trial that was stopped on purpose: what was done, and the shares of what was lost meanwhile, in percent."""
+    """Each trial that was stopped on purpose: what was done, and the shares of what was lost in that time, in
+    percent."""
     rows = []
     for trial in records(losses[losses["disturbance"].notna() & losses["disturbed_at_s"].notna()]):
         own = bursts[bursts["trial_id"] == trial.trial_id]
@@ -113,10 +114,10 @@ def at_disturbances(losses: pd.DataFrame, bursts: pd.DataFrame, attribution: pd.
         by_cause = (shares.groupby("cause", observed=True)["lost"].sum() / whole).sort_values(ascending=False)
         rows.append({
             "configuration": trial.configuration, "what was done": DISTURBANCES[trial.disturbance],
-            "for, ms": stats.significant(trial.disturbed_ms, 3), "lost meanwhile": f"{whole:,.0f}",
+            "for, ms": stats.significant(trial.disturbed_ms, 3), "lost in that time": f"{whole:,.0f}",
             "found": ", ".join(f"{name} {share:.0%}" for name, share in by_cause.items() if share >= 0.005),
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["configuration", "what was done", "for, ms", "lost meanwhile", "found"])
+    return pd.DataFrame(rows, columns=["configuration", "what was done", "for, ms", "lost in that time", "found"])
 
 
 def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataFrame) -> str:

@@ -1,7 +1,8 @@
-"""A real-time cell is one configuration, strategy and case: its smallest interval, or what it lost where it has none.
+"""A real-time cell is one configuration, strategy and case: its minimum sustainable inter-arrival time, or what it lost
+where it has none.
 
 It is fitted to the cell's adaptive trials, or where there are none to the trials of full length of its searches, which
-lie minutes apart and decide nothing (`allocpool.studies.realtime.placed`).
+lie minutes apart and decide nothing (`allocpool.studies.realtime.adaptive`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, CONFIGURATION_FACTS, cells_of
 from allocpool.packets.published import LIKELIEST, in_our_words, with_published
-from allocpool.studies.realtime.placed import PlacedTrials, seen_of, told_by
+from allocpool.studies.realtime.adaptive import AdaptiveTrials, seen_of, told_by
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
 from allocpool.studies.realtime.tables import ABOUT_ONE
 
@@ -62,29 +63,29 @@ def cell_trials(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The trials that cells are fitted to, at the published heap, with ``clustered``: whether they are of searches,
     which stand in for cells without adaptive trials. Of searches all trials of full length count, each of which had a
     process of its own; a search that failed is one row."""
-    placed, searches = tables["placed"], tables["searches"]
-    placed = placed.filter(items=[*_NEEDED, *_NEEDED_OF_TRIALS, "delay_max_us"]).assign(clustered=False)
+    adaptive, searches = tables["adaptive"], tables["searches"]
+    adaptive = adaptive.filter(items=[*_NEEDED, *_NEEDED_OF_TRIALS, "delay_max_us"]).assign(clustered=False)
     searches = searches[usual_heap(searches)].filter(items=_NEEDED)
     probes = tables["probes"]
     full = probes[probes["kind"].isin(["full", "compared"]) & (probes["generated"] > 0)]
     of_searches = searches.merge(full[["trial_id", *_NEEDED_OF_TRIALS]], on="trial_id")
     of_searches = pd.concat([of_searches, searches[searches["status"] != "ok"]], ignore_index=True)
-    there = pd.MultiIndex.from_frame(placed[list(CONFIGURATION)])
+    there = pd.MultiIndex.from_frame(adaptive[list(CONFIGURATION)])
     alone = of_searches[~pd.MultiIndex.from_frame(of_searches[list(CONFIGURATION)]).isin(there)]
-    parts = [part for part in (placed, alone.assign(**_OF_SEARCHES)) if len(part)]
-    return pd.concat(parts, ignore_index=True) if parts else placed
+    parts = [part for part in (adaptive, alone.assign(**_OF_SEARCHES)) if len(part)]
+    return pd.concat(parts, ignore_index=True) if parts else adaptive
 
 
 _OF_SEARCHES: dict[str, Any] = {"clustered": True, "delay_max_us": math.nan, "decides_long_pauses": pd.NA}
 
 
-def placed_of(done: pd.DataFrame, goal: str) -> PlacedTrials:
+def placed_of(done: pd.DataFrame, goal: str) -> AdaptiveTrials:
     """The trials of one cell, for one goal."""
     seen = [seen_of(row) for row in records(done)]
     found = told_by(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
     highest_ns = max((interval_ns for interval_ns, _ in found), default=math.nan)
     clustered = "clustered" in done and bool(done["clustered"].any())
-    return PlacedTrials(found, len(seen) - len(found), highest_ns, clustered)
+    return AdaptiveTrials(found, len(seen) - len(found), highest_ns, clustered)
 
 
 def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def realtime_cells(
 
     ``answer`` is ``ndr`` (nothing is lost from ``ndr_ns`` on), ``pdr`` (few are, 200 of a million at most) or ``loses``
     (no interval passes), or None where there is a ``gap``, as `cells_of` makes it. ``ndr_ns`` is the boundary with its
-    interval ``ndr_low_ns`` to ``ndr_high_ns`` (95%, whenever one looks), ``every_ndr`` the `PlacedTrials`, ``n_ndr``
+    interval ``ndr_low_ns`` to ``ndr_high_ns`` (95%, whenever one looks), ``every_ndr`` the `AdaptiveTrials`, ``n_ndr``
     their number; so for ``pdr``, with ``n_passes``. Where none passes, ``lost_percent`` at ``compared_ns`` is the
     geometric mean over trials with Student's interval and ``every_lost``. ``n`` counts trials that tell; ``repeated``:
     there are enough to decide. ``majors_seen`` (fewest) and ``decides_long_pauses`` (all) are of the trials that the
@@ -137,8 +138,9 @@ def realtime_cells(
 
 def published_realtime() -> pd.DataFrame:
     """The article's real-time table: language, layout, family (None for C++), published_configuration, strategy, case,
-    published_interval_ns (smallest interval without or with few losses), published_lost_percent (at that interval, or
-    at 1000 ns where there is none) and published_lost_percent_large_heap (at 1000 ns with a heap of 10 GB)."""
+    published_interval_ns (minimum sustainable inter-arrival time without or with few losses), published_lost_percent
+    (at that interval, or at 1000 ns where there is none) and published_lost_percent_large_heap (at 1000 ns with a heap
+    of 10 GB)."""
     table = reference.load("allocate_or_pool_realtime")
     return in_our_words(table).assign(
         published_interval_ns=table["min_interval_ns"].astype(float),
@@ -165,7 +167,7 @@ def published_cells() -> pd.DataFrame:
             "runtime": None, "trials": 1, "n": 1, "answer": answer, "queue_factor": 1.0, "repeated": False,
             "ndr_ns": row.published_interval_ns if answer == NDR else np.nan,
             "pdr_ns": row.published_interval_ns if answer != LOSES else np.nan,
-            "every_pdr": PlacedTrials((), 0, math.nan), "compared_ns": 1000.0, "lost_percent": lost,
+            "every_pdr": AdaptiveTrials((), 0, math.nan), "compared_ns": 1000.0, "lost_percent": lost,
             "larger_heap_factor": 5.0, "larger_heap_lost_percent": row.published_lost_percent_large_heap,
         })  # fmt: skip
     larger = ("larger_heap_factor", "larger_heap_lost_percent")
@@ -182,8 +184,9 @@ WORK, PAUSES, OTHERS = "the work", "pauses", "what else takes the cores"
 AMPLE = 2.0
 
 
-def limits(cells: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
-    """What keeps each placed cell from smaller intervals, by the trials that lose although there is time for the work.
+def limits(cells: pd.DataFrame, adaptive: pd.DataFrame) -> pd.DataFrame:
+    """What keeps each adaptive cell from smaller intervals, by the trials that lose although there is time for the
+    work.
 
     The work is what a packet takes by the batch path of the same processes, before the source starts; there is time for
     it where an interval is `AMPLE` times as long. Such a trial loses by a pause if its longest one takes
@@ -195,7 +198,7 @@ def limits(cells: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
     pause), ``pause_ms`` (their longest pause, median; NaN without any), ``limit`` (`WORK` where no trial with time for
     it loses, `PAUSES` where most of these lose by a pause, or else `OTHERS`).
     """
-    done = finished(placed)
+    done = finished(adaptive)
     of_cell = dict(list(done.groupby(list(CONFIGURATION), observed=True)))
     rows = []
     for cell in records(cells[cells["n"] > 0]):

@@ -1,8 +1,8 @@
 """The real-time conclusions of "To allocate or to pool?", each as a test that fresh data can fail.
 
-A cell reaches real time or does not, and one cell's smallest interval lies below another's: both by their trials
-(`allocpool.studies.realtime.placed`). Remarks on queues and heaps are put to single trials that saw what they are
-about. The published table goes through the same tests.
+A cell reaches real time or does not, and one cell's minimum sustainable inter-arrival time lies below another's: both
+by their trials (`allocpool.studies.realtime.adaptive`). Remarks on queues and heaps are put to single trials that saw
+what they are about. The published table goes through the same tests.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from allocpool.packets.comparisons import (
 )
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
+from allocpool.studies.realtime.adaptive import p_smaller
 from allocpool.studies.realtime.cells import (
     LOSES,
     bound,
@@ -50,7 +51,6 @@ from allocpool.studies.realtime.cells import (
     realtime_cells,
     sweep_trials,
 )
-from allocpool.studies.realtime.placed import p_smaller
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS, PDR_LOSS_RATIO
 from allocpool.studies.realtime.tables import ABOUT_ONE, is_about_one
 
@@ -69,9 +69,9 @@ G1_NATIVE_IN_C_NS = 700.0
 CPP = "C++"
 RARE_FULL_S = {"B": 1_100.0, "C": 60.0}
 RARE_LOST_PPM = {"B": 300.0}
-"""What is lost meanwhile."""
+"""What is lost in that time."""
 _FEWEST_FULL = 2
-"""Full collections from which on a trial tells how often they come."""
+"""Full collections from which on a trial reports how often they come."""
 _RARE_WITHIN = 2.0
 LARGER_HEAP = 5.0
 _LEAST_LOST_PPM = 1.0
@@ -205,7 +205,7 @@ def _works(data: Realtime, row: Any) -> Chances:
 
 
 def _within(data: Realtime, row: Any, limit_ns: float) -> Chances:
-    """That a cell's smallest interval lies below a limit, and that it lies above."""
+    """That a cell's minimum sustainable inter-arrival time lies below a limit, and that it lies above."""
     if data.set_up == PUBLISHED:
         return _exact(1 if row.answer != LOSES and row.pdr_ns <= limit_ns else -1)
     return row.every_pdr.p_below(limit_ns), row.every_pdr.p_above(limit_ns)
@@ -440,12 +440,12 @@ def _saw_too_little(data: Realtime, row: Any) -> str | None:
     return None if row.decides_long_pauses else _SAW_NONE
 
 
-_NOT_TOLD = "not told whether its trials saw a major collection"
+_NOT_TOLD = "not reported whether its trials saw a major collection"
 _SAW_NONE = "its trials saw no major collection, reached their cap, or were shorter than the queue"
 
 
 def _saw(trials: pd.DataFrame) -> pd.Series:
-    """Whether each trial saw what can decide of long pauses; NA where it is not told."""
+    """Whether each trial saw what can decide of long pauses; NA where it is not reported."""
     return trials.get("decides_long_pauses", pd.Series(pd.NA, trials.index)).astype("boolean")
 
 

@@ -1,12 +1,12 @@
 """The decision map: at which live set and message rate does allocating keep up, and pooling?
 
-For a collector, with one heap and one deadline, each strategy has a boundary: the smallest interval between messages at
-which no message waits longer than the deadline, over the number of messages that are alive. A trial takes so many
-messages and one interval; it loses or does not. To all trials of a boundary one chance of a loss is fitted: logistic in
-the logarithm of the interval, around a boundary whose logarithm is a parabola over that of the live set; it is where
-the chance is a half.
+For a collector, with one heap and one deadline, each strategy has a boundary: the minimum sustainable inter-arrival
+time between messages at which no message waits longer than the deadline, over the number of messages that are alive. A
+trial takes so many messages and one interval; it loses or does not. To all trials of a boundary one chance of a loss is
+fitted: logistic in the logarithm of the interval, around a boundary whose logarithm is a parabola over that of the live
+set; it is where the chance is a half.
 
-It is `placed` over several live sets: the same trials, the same edge and lapses. Boundaries
+It is `adaptive` over several live sets: the same trials, the same edge and lapses. Boundaries
 that bend or rise by factors beyond ten are penalised. Intervals are those of the profile of this likelihood over a
 grid, at the looks of `allocpool.decisions`, so that more trials may be added at any time; how often they hold is
 simulated (`proof`). Two boundaries are compared by the ends of their intervals (Zou and Donner, "Construction of
@@ -37,7 +37,7 @@ import scipy
 from allocpool.decisions import ALPHA, Comparison, look_at, nominal_level, together
 from allocpool.evidence.trials import finished, records
 from allocpool.stats import plural
-from allocpool.studies.realtime.placed import (
+from allocpool.studies.realtime.adaptive import (
     SOFTNESS,
     Point,
     Seen,
@@ -56,16 +56,16 @@ EITHER, POOL_ONLY, ALLOCATE_ONLY, NEITHER = "either", "pool only", "allocate onl
 UNKNOWN = "open"
 REGIONS = (EITHER, POOL_ONLY, ALLOCATE_ONLY, NEITHER)
 FEWEST_TRIALS = 8
-"""Of a boundary, two for each of its coefficients: with fewer nothing is told of it."""
+"""Of a boundary, two for each of its coefficients: with fewer nothing is reported of it."""
 
 
 @functools.lru_cache(maxsize=4096)
 def boundary_at(
     trials: tuple[Seen, ...], lives: tuple[int, ...], live: int, deadline_ms: float, alpha: float = ALPHA
 ) -> Point | None:
-    """The smallest interval at a live set for a deadline, with an interval that holds whenever one looks, ``alpha``
-    missed in all looks together; None where the trials show no edge. ``lives``: those of the map, which it is fitted
-    over; trials in order of time."""
+    """The minimum sustainable inter-arrival time at a live set for a deadline, with an interval that holds whenever one
+    looks, ``alpha`` missed in all looks together; None where the trials show no edge. ``lives``: those of the map,
+    which it is fitted over; trials in order of time."""
     found = tuple((trial.live, trial.interval_ns, lost) for trial in trials
                  if (lost := trial.lost(deadline_ms)) is not None)  # fmt: skip
     if len(found) < FEWEST_TRIALS:
@@ -293,9 +293,10 @@ BOUNDARY_COLUMNS = (
 def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
     """Where losses begin, per configuration, strategy, deadline and live set of table ``map``.
 
-    Columns: ``edge_ns`` with ``edge_low_ns`` and ``edge_high_ns`` (smallest interval at which no more than every other
-    trial loses, 95% whenever one looks; 0 and infinite: not bounded), ``trials`` that tell of the deadline, ``losing``
-    ones, ``silent`` ones, in which the source stood still for half of it; ``gap``: why there is no figure.
+    Columns: ``edge_ns`` with ``edge_low_ns`` and ``edge_high_ns`` (minimum sustainable inter-arrival time at which no
+    more than every other trial loses, 95% whenever one looks; 0 and infinite: not bounded), ``trials`` that tell of the
+    deadline, ``losing`` ones, ``silent`` ones, in which the source stood still for half of it; ``gap``: why there is no
+    figure.
     """
     rows = []
     lives = lives_of(trials)

@@ -1,5 +1,6 @@
 """Why claims on real time fail here: which one thing is changed about a cell of a comparison that is the other way
-round. Some changed cells are those of the campaign itself; the group ``placed.changed`` of a profile adds the rest."""
+round. Some changed cells are those of the campaign itself; the group ``adaptive.changed`` of a profile adds the
+rest."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.comparisons import Cell
 from allocpool.packets.specs import CASES, Configuration
+from allocpool.studies.realtime.adaptive import AdaptiveTrials, Boundary, Costs, Side, over
 from allocpool.studies.realtime.cells import PDR, placed_of
 from allocpool.studies.realtime.claims import (
     G1_NATIVE_IN_C_NS,
@@ -32,9 +34,8 @@ from allocpool.studies.realtime.claims import (
     native_zgc_beside_flat,
     pools_beside_allocating,
 )
-from allocpool.studies.realtime.placed import Boundary, Costs, PlacedTrials, Side, over
 
-BY_LIKELIHOOD = "intervals by the likelihood of placed trials"
+BY_LIKELIHOOD = "intervals by the likelihood of adaptive trials"
 
 
 class _Place(NamedTuple):
@@ -109,9 +110,9 @@ EXPLANATIONS: dict[str, tuple[Callable[[Realtime], list[_Sides]], tuple[Change, 
 
 
 def of_claims(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
-    """Every change of every comparison of placed cells that is the other way round, of the claims that these verdicts
+    """Every change of every comparison of adaptive cells that is the other way round, of the claims that these verdicts
     refute. ``cells`` come from `realtime_cells`."""
-    every = pd.concat([finished(tables[name]) for name in ("placed", "changed")], ignore_index=True)
+    every = pd.concat([finished(tables[name]) for name in ("adaptive", "changed")], ignore_index=True)
     found = _by_place(every)
     configurations = {
         row.configuration: Configuration.of(row._asdict()) for row in records(every.drop_duplicates("configuration"))
@@ -143,7 +144,7 @@ def _changes(
     compared, changes = EXPLANATIONS[verdict.claim.id]
     for before, shown in zip(compared(data), verdict.evidence["shown"], strict=True):
         one, other = before
-        # What searches decide is no matter of placed trials.
+        # What searches decide is no matter of adaptive trials.
         if shown != OTHER_WAY or other not in found or not (isinstance(one, float) or one in found):
             continue
         words = f"{f'{one:g} ns' if isinstance(one, float) else one.cell} over {other.cell}"
@@ -160,7 +161,7 @@ _Pairs = list[tuple[Side, Boundary]]
 
 def _judged(before: _Sides, after: _Sides, found: Mapping[_Place, Boundary]) -> Judged:
     def trials(place: _Place) -> Boundary:
-        return found.get(place, PlacedTrials((), 0, math.nan))
+        return found.get(place, AdaptiveTrials((), 0, math.nan))
 
     def ratio(one: _Place | float, other: _Place) -> _Pairs:
         # At about a limit is what claims allow, too.

@@ -7,12 +7,29 @@ from typing import Any
 
 import pandas as pd
 
+from allocpool.campaign import hosts
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN
 from allocpool.evidence.trials import finished, records, spelled_out
 from allocpool.packets.comparisons import UNDECIDED, listed
 from allocpool.stats import plural, significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import with_ends
+
+
+def of_largest_heap(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], str]:
+    """Return tables of a campaign with the map of the largest heap that is stored: its own or, where profile
+    ``standard`` has one of a larger heap, that; and which host that was, empty where it is the campaign's own.
+
+    In a heap that is not the published one a live set fills another share of it, and no strategy is tried with as many
+    messages alive.
+    """
+    stored = hosts.tables_of_hosts("realtime", "standard").get("map", tables["map"])
+    heap_mb = max(tables["map"]["heap_mb"].max() if len(tables["map"]) else 0, stored["heap_mb"].max())
+    if stored.empty or (tables["map"]["heap_mb"] == heap_mb).any():
+        return dict(tables), ""
+    largest = stored[stored["heap_mb"] == heap_mb]
+    host_id = str(largest["host_id"].iloc[0])
+    return {**tables, "map": largest[largest["host_id"] == host_id]}, hosts.label(host_id, "standard")
 
 
 def verdict(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -25,8 +42,9 @@ def verdict(tables: Mapping[str, pd.DataFrame]) -> str:
     pool, alloc, equal = (int((result["verdict"] == way).sum()) for way in (B_CHEAPER, A_CHEAPER, EQUIVALENT))
     return (
         f"{_headline(pool, alloc, equal, len(result))} Highest rate without a loss within "
-        f"{found['deadline_ms'].max():g} ms, {plural(len(result), 'comparison')} decided together: pooling keeps up "
-        f"with a higher rate in {pool}, allocating in {alloc}, no difference that matters in {equal}, inconclusive "
+        f"{found['deadline_ms'].max():g} ms in a heap of {trials['heap_mb'].max():,} MB, "
+        f"{plural(len(result), 'comparison')} decided together: pooling keeps up with a higher rate in {pool}, "
+        f"allocating in {alloc}, no difference that matters in {equal}, inconclusive "
         f"{len(result) - pool - alloc - equal}."
     )
 
@@ -47,8 +65,9 @@ _LEAST_DECIDED = 2
 """Boundaries, and half of those that were asked: fewer have no answer in common."""
 
 
-def caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    """How the map is read, on how many trials it rests, and which boundaries are not known."""
+def caption(tables: Mapping[str, pd.DataFrame], elsewhere: str = "") -> str:
+    """How the map is read, on how many trials it rests, and which boundaries are not known; before it, of a map from
+    ``elsewhere``, what it shows and where."""
     trials = tables["map"]
     found = maps.boundaries(trials)
     known = found[found["edge_ns"].notna()]
@@ -64,6 +83,7 @@ def caption(tables: Mapping[str, pd.DataFrame]) -> str:
     ]
     seconds = significant(finished(trials)["seconds"].astype(float).median(), 2)
     return (
+        f"{f'{verdict(tables)} Measured on {elsewhere}. ' if elsewhere else ''}"
         f"Boundaries are where every other trial of {seconds} s loses, each fitted to "
         f"{plural(int(known['trials'].min()), 'trial')} or more; a longer trial sees more losses. Bands: 95%, whenever "
         f"one looks.{' Not known: ' * bool(lacking)}{'; '.join(lacking)}{'.' * bool(lacking)}"

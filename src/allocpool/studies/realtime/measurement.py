@@ -41,7 +41,7 @@ class Sample(NamedTuple):
 
 
 class SourceAccount(TypedDict):
-    """The source's books, its warm-up included: the fields of ``ap_source_account``."""
+    """The source's counters, its warm-up included: the fields of ``ap_source_account``."""
 
     generated: int
     lost: int
@@ -64,7 +64,7 @@ class SourceAccount(TypedDict):
 
 
 class Consumption(TypedDict):
-    """The consumer's books, its warm-up included: the fields of ``ap_consumption``."""
+    """The consumer's counters, its warm-up included: the fields of ``ap_consumption``."""
 
     received: int
     warmup_received: int
@@ -196,7 +196,7 @@ class RealtimeOutcome(Outcome, RealtimeMeasurement):
 
 
 class WorkerStretch(Majors):
-    """What a worker of a search tells of a stretch."""
+    """What a worker of a search reports a stretch."""
 
     interval_ns: float
     figures: Figures

@@ -1,4 +1,5 @@
-"""Real time in pictures: smallest intervals, losses against interval and over time, and the decision map."""
+"""Real time in pictures: minimum sustainable inter-arrival times, losses against interval and over time, and the
+decision map."""
 
 from __future__ import annotations
 
@@ -68,9 +69,10 @@ def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     facts = finished(trials)
     facts = facts[facts["block"] == facts["block"].min()]
     short, _ = short_names(list(facts["configuration"].unique()))
-    queue, heap = facts["input_queue_ms"].map("{:g} ms".format), facts["heap_factor"].fillna(1.0)
-    what = facts["strategy"] + ", case " + facts["case"] + ", queue " + queue.astype("str")
-    what += heap.map(", heap x{:g}".format).astype("str")
+    what = facts["strategy"] + ", case " + facts["case"]
+    for name, words in (("input_queue_ms", ", queue {:g} ms"), ("heap_factor", ", heap x{:g}")):
+        if (values := facts[name].fillna(1.0).astype(float)).nunique() > 1:
+            what += values.map(words.format).astype("str")
     named = facts.assign(name=facts["configuration"].map(short).astype("str") + ",\n" + what)
     joined = samples.merge(named[["trial_id", *CONFIGURATION, "name"]], on="trial_id")
     joined = joined[joined["generated"] > 0]
@@ -84,7 +86,7 @@ def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     names = sorted(joined["name"].unique())
     grid = sns.relplot(
         joined.sort_values("end_s"), kind="line", x="end_s", y="percent", drawstyle="steps-pre",
-        color=_LOSSES, estimator=None, **panels("name", names, 1.3),
+        color=_LOSSES, estimator=None, **panels("name", names, 1.6),
     )  # fmt: skip
     for axis in grid.axes.flat:
         axis.axvspan(min(0.0, float(joined["end_s"].min())), 0, color=style.WARM_UP, zorder=0)

@@ -1,8 +1,8 @@
-"""``python -m allocpool.studies.realtime.proof``: how often the decision map and placed cells are wrong, by simulation,
-and whether cells agree with the searches of MLRsearch.
+"""``python -m allocpool.studies.realtime.proof``: how often the decision map and adaptive cells are wrong, by
+simulation, and whether cells agree with the searches of MLRsearch.
 
 Writes `FILE` and `CELLS_FILE` to ``data/simulated/``, `SEARCHES_FILE` to ``data/checked/``. The truth is made up, so
-that it is known; trials are placed, fitted, judged and named by `decision_map` and by `placed`.
+that it is known; trials are placed, fitted, judged and named by `decision_map` and by `adaptive`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from allocpool.campaign.registry import study_named
 from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import CONFIGURATION
-from allocpool.studies.realtime import cells, placed
+from allocpool.studies.realtime import adaptive, cells
 from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime.placed import Seen
+from allocpool.studies.realtime.adaptive import Seen
 from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 
-FILE, CELLS_FILE, SEARCHES_FILE = "decision_map.csv", "placed_cells.csv", "searches.csv"
+FILE, CELLS_FILE, SEARCHES_FILE = "decision_map.csv", "adaptive_cells.csv", "searches.csv"
 SEED = 20_190_117
 DESIGN = maps.Design((1_000, 8_000, 30_000, 80_000), 100.0, 10_000.0, maps.deadlines_of(100.0))
 TRUTHS: Mapping[str, Mapping[str, Sequence[float]]] = MappingProxyType(
@@ -133,8 +133,8 @@ def placed_of(edge_ns: float, width: float, count: int, rng: np.random.Generator
     soft = math.log1p(width) / (2 * math.log(19))
     seen: list[Seen] = []
     for _ in range(count):
-        shown = tuple(placed.shown_by(each, PDR_LOSS_RATIO) for each in seen)
-        interval_ns = placed.next_interval(_SHORTEST_NS, _LONGEST_NS, shown)
+        shown = tuple(adaptive.shown_by(each, PDR_LOSS_RATIO) for each in seen)
+        interval_ns = adaptive.next_interval(_SHORTEST_NS, _LONGEST_NS, shown)
         chance = 1 / (1 + math.exp(min(500.0, math.log(interval_ns / edge_ns) / soft)))
         lost = bool(rng.random() < LAPSE or rng.random() < chance)
         share = max(0.001, 1 - interval_ns / edge_ns) if lost else 0.0
@@ -142,12 +142,12 @@ def placed_of(edge_ns: float, width: float, count: int, rng: np.random.Generator
     return tuple(seen)
 
 
-def _cell(seen: Sequence[Seen]) -> placed.PlacedTrials:
-    return placed.PlacedTrials(placed.told_by(seen, PDR_LOSS_RATIO), 0, max(each.interval_ns for each in seen))
+def _cell(seen: Sequence[Seen]) -> adaptive.AdaptiveTrials:
+    return adaptive.AdaptiveTrials(adaptive.told_by(seen, PDR_LOSS_RATIO), 0, max(each.interval_ns for each in seen))
 
 
 def cell_errors(repetitions: int, sizes: Sequence[int] = CELL_SIZES) -> pd.DataFrame:
-    """How often placed cells are wrong, two of them at a time, whose boundaries lie ``ratio`` apart.
+    """How often adaptive cells are wrong, two of them at a time, whose boundaries lie ``ratio`` apart.
 
     Columns: ``ratio``, ``width`` (of the soft edge), ``n`` (trials of a cell), ``repetitions``, ``holds`` (share of the
     intervals that hold the truth), ``factor`` (high over low, in the median), ``false`` (share of verdicts that are
@@ -170,15 +170,15 @@ def _two_cells(ratio: float, width: float, n: int, rng: np.random.Generator) -> 
     sides = [placed_of(edge_ns, width, n, rng) for edge_ns in edges_ns]
     larger, smaller = map(_cell, sides)
     never = _cell(placed_of(_BEYOND_NS, width, n, rng))
-    verdict = placed.PlacedJudge(PDR_LOSS_RATIO)(sides[0], sides[1], EFFECT).verdict
+    verdict = adaptive.AdaptiveJudge(PDR_LOSS_RATIO)(sides[0], sides[1], EFFECT).verdict
     wrong = {A_CHEAPER: True, B_CHEAPER: ratio <= 1, EQUIVALENT: ratio > EFFECT, OPEN: False}[verdict]
     ends = [cell.interval_ns() for cell in (larger, smaller)]
-    # An interval that is not told misses nothing.
+    # An interval that is not reported misses nothing.
     holds = [not (edge < low or edge > high) for (_, low, high), edge in zip(ends, edges_ns, strict=True)]
     return {
         "holds": float(np.mean(holds)),
         "factor": ends[1][2] / max(ends[1][1], 1e-9), "false": float(wrong), "decided": float(verdict != OPEN),
-        "false_claims": float(placed.p_smaller(larger, smaller) <= ALPHA),
+        "false_claims": float(adaptive.p_smaller(larger, smaller) <= ALPHA),
         "loses": float(never.p_above(never.highest_ns) <= ALPHA),
         "false_loses": float(any(cell.p_above(cell.highest_ns) <= ALPHA for cell in (larger, smaller))),
     }  # fmt: skip
@@ -195,7 +195,7 @@ def against_searches() -> pd.DataFrame:
     rows = []
     for about in sorted(home.shipped_dir().glob("**/realtime/provenance.json")):
         tables, _ = store.read_folder(study_named("realtime"), about.parent, "it is shipped")
-        alone = cells.cell_trials({**tables, "placed": tables["placed"].iloc[:0]})
+        alone = cells.cell_trials({**tables, "adaptive": tables["adaptive"].iloc[:0]})
         searches = dict(list(finished(tables["searches"]).groupby(list(CONFIGURATION), observed=True)))
         for key, trials in finished(alone).groupby(list(CONFIGURATION), observed=True):
             brackets = searches[key][["ndr_fails_ns", "ndr_ns"]].astype(float).fillna({"ndr_ns": math.inf})

@@ -1,4 +1,5 @@
-"""The three modes of real time: the ring alone, a processor on the ring, and the search for the smallest interval.
+"""The three modes of real time: the ring alone, a processor on the ring, and the search for the minimum sustainable
+inter-arrival time.
 
 A source ticks every ``interval_ns``; each tick is one packet to be received. The input queue between source and
 consumer holds exactly ``input_queue_ms`` worth of ticks, and a tick that finds it full is lost.
@@ -30,8 +31,8 @@ LARGEST_QUEUE = (2**31 - 1 - 512) // 8
 INPUT_QUEUE_MS = 100.0
 """The article's, at scale 1."""
 FULL_SECONDS, CAP_SECONDS = 10.0, 30.0
-"""A trial of full length, at least and at most, at scale 1. The article tells no length; so long a trial holds several
-major collections of most of its collectors."""
+"""A trial of full length, at least and at most, at scale 1. The article reports no length; so long a trial holds
+several major collections of most of its collectors."""
 PROBE_SECONDS, PROBE_WARMUP_SECONDS = 1.0, 0.5
 PROLOGUE_SECONDS, WARMUP_SECONDS = 3.0, 3.0
 LOWEST_INTERVAL_NS, HIGHEST_INTERVAL_NS = 5.0, 10_000.0
@@ -39,7 +40,7 @@ LOWEST_INTERVAL_NS, HIGHEST_INTERVAL_NS = 5.0, 10_000.0
 FULL_LENGTH_MAJORS = 3
 """Major collections that a trial of full length holds, where there are any."""
 COMPARISON_INTERVAL_NS = 1000.0
-"""Where no interval passes, what is lost at this one is told, as published."""
+"""Where no interval passes, what is lost at this one is reported, as published."""
 PDR_LOSS_RATIO = 200e-6
 """At the partial-drop rate (PDR) at most so many ticks are lost of those generated, at the non-drop rate (NDR) none
 (RFC 2544, section 26.1; MLRsearch)."""
@@ -207,7 +208,8 @@ class RealtimeSpec(LiveSpec):
 
 
 class SearchSpec(LiveSpec):
-    """The smallest interval at which nothing (NDR) or next to nothing (PDR) is lost, between two bounds."""
+    """The minimum sustainable inter-arrival time at which nothing (NDR) or next to nothing (PDR) is lost, between two
+    bounds."""
 
     processes: ClassVar[int] = 2
 
@@ -215,7 +217,7 @@ class SearchSpec(LiveSpec):
 
     mode: Literal["search"] = "search"
     low_ns: float = Field(
-        default=LOWEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="smallest interval that is tried"
+        default=LOWEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="shortest interval that is tried"
     )
     high_ns: float = Field(
         default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="largest interval that is tried"
@@ -242,10 +244,10 @@ class SearchSpec(LiveSpec):
         default=COMPARISON_INTERVAL_NS,
         gt=0,
         le=LONGEST_INTERVAL_NS,
-        description="where no interval passes, the interval whose loss is told",
+        description="where no interval passes, the interval whose loss is reported",
     )
     larger_heap_mb: int | None = Field(
-        default=None, gt=0, description="where no interval passes, that loss is told with this heap of Java, too"
+        default=None, gt=0, description="where no interval passes, that loss is reported with this heap of Java, too"
     )
     confirmations: int = Field(
         default=5, ge=1, le=100, description="trials of full length that decide each end of a bracket"
@@ -303,7 +305,7 @@ with one confirmation, and with each further one: both ends, less what was tried
 _FULL_TRIALS_AT_MOST = 40
 """Trials of full length for which a search is given time, for each confirmation."""
 _STRETCH_S = 0.2
-"""Calibration of the source's clock, draining of the queue, the books."""
+"""Calibration of the source's clock, draining of the queue, the counters."""
 _GRACE_S = 60.0
 _Default = TypeVar("_Default", int, str)
 

@@ -19,6 +19,7 @@ from allocpool.packets.published import ARTICLE, with_published
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, configuration_grid, key_of
 from allocpool.stats import significant
 from allocpool.studies.realtime import map_story
+from allocpool.studies.realtime.adaptive import p_smaller, times_apart
 from allocpool.studies.realtime.cells import (
     LOSES,
     PDR,
@@ -27,7 +28,6 @@ from allocpool.studies.realtime.cells import (
     realtime_cells,
     usual_heap,
 )
-from allocpool.studies.realtime.placed import p_smaller, times_apart
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS
 from allocpool.studies.realtime.study import STUDY
 
@@ -74,7 +74,8 @@ def _cell_html(row: pd.Series) -> str:
 
 
 def best_of(cells: pd.DataFrame) -> dict[Key, str]:
-    """The cells with the smallest interval of each case, over all and in Java, with their colours."""
+    """The cells with the minimum sustainable inter-arrival time of each case, over all and in Java, with their
+    colours."""
     best: dict[Key, str] = {}
     done = cells[cells["ndr_ns"].notna()]
     for colour, rows in ((BEST_JAVA, done[done["language"] == "java"]), (BEST_OVERALL, done)):
@@ -84,7 +85,8 @@ def best_of(cells: pd.DataFrame) -> dict[Key, str]:
 
 
 def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
-    """The article's real-time summary: smallest interval in ns, or what is lost where no interval passes.
+    """The article's real-time summary: minimum sustainable inter-arrival time in ns, or what is lost where no interval
+    passes.
 
     ``cells`` comes from `realtime_cells`.
     """
@@ -98,7 +100,7 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
         {key_of(row): _cell_html(row) for _, row in cells.iterrows()},
         (colours | best_of(cells)).items(),
         (title, subtitle),
-        "smallest interval, ns",
+        "minimum sustainable inter-arrival time, ns",
     ).tab_options(table_font_size="13px", data_row_padding="4px")
     return table.tab_source_note(
         "The interval at which every other trial loses, with 95% whenever one looks; few lost: at most 200 of a "
@@ -131,10 +133,10 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
     together, so that of what is decided one in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57,
     1995).
 
-    Columns: configuration, case, alloc and pool (smallest intervals in words), ratio (alloc over pool, to three digits;
-    NaN where one of them has none), low and high (between which it lies by placed trials; NaN by searches), n (searches
-    or placed trials of the smaller side), enough (of these for a verdict), decided (`POOLING`, `ALLOCATING`, `NEITHER`
-    or `UNSHOWN`).
+    Columns: configuration, case, alloc and pool (minimum sustainable inter-arrival times in words), ratio (alloc over
+    pool, to three digits; NaN where one of them has none), low and high (between which it lies by adaptive trials; NaN
+    by searches), n (searches or adaptive trials of the smaller side), enough (of these for a verdict), decided
+    (`POOLING`, `ALLOCATING`, `NEITHER` or `UNSHOWN`).
     """
     java = cells[(cells["language"] == "java") & (cells["n"] > 0)]
     pairs = [

@@ -1,12 +1,13 @@
 """Study 3, real time: at what packet rate does each configuration stop losing packets?
 
-A *cell* is a configuration with a strategy and a case. *Placed* trials find its smallest interval: single trials, each
-where it is least known (`allocpool.studies.realtime.placed`). *Changed* cells are some of these once more, with one
-thing changed, to explain claims that fail. The *decision map* asks, at each of several live sets, whether allocating or
-pooling keeps up with a smaller interval, by trials placed in the same way (`allocpool.studies.realtime.decision_map`).
-These two declare questions. A *search* by MLRsearch finds that interval another way; `proof` compares the two. *Sweeps*
-are single trials at one interval whose input queue or heap is varied; *long* trials wait at that interval for
-collections that are rare. *Batch* trials are those of the batch study, of the cells that are searched.
+A *cell* is a configuration with a strategy and a case. *Adaptive* trials find its minimum sustainable inter-arrival
+time: single trials, each where it is least known (`allocpool.studies.realtime.adaptive`). *Changed* cells are some of
+these once more, with one thing changed, to explain claims that fail. The *decision map* asks, at each of several live
+sets, whether allocating or pooling keeps up with a smaller interval, by trials placed in the same way
+(`allocpool.studies.realtime.decision_map`). These two declare questions. A *search* by MLRsearch finds that interval
+another way; `proof` compares the two. *Sweeps* are single trials at one interval whose input queue or heap is varied;
+*long* trials wait at that interval for collections that are rare. *Batch* trials are those of the batch study, of the
+cells that are searched.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import specs, tables
+from allocpool.studies.realtime.adaptive import AdaptiveJudge, next_interval
+from allocpool.studies.realtime.adaptive import shown_by as shown
 from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
-from allocpool.studies.realtime.placed import PlacedJudge, next_interval
-from allocpool.studies.realtime.placed import shown_by as shown
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
@@ -137,7 +138,8 @@ _AGAINST: dict[StrategyName, tuple[StrategyName, ...]] = {"alloc": ("pool", "mix
 
 
 class ChangedCells(BaseModel):
-    """Placed cells once more with one thing changed: an option of their configuration, the heap or the input queue."""
+    """adaptive cells once more with one thing changed: an option of their configuration, the heap or the input
+    queue."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -167,9 +169,9 @@ class ChangedCells(BaseModel):
         return self
 
 
-class PlacedPart(BaseModel):
-    """Cells whose smallest interval is found by trials of one length, each placed by those before it; their times, heap
-    and input queue follow their own scale."""
+class AdaptivePart(BaseModel):
+    """Cells whose minimum sustainable inter-arrival time is found by trials of one length, each placed by those before
+    it; their times, heap and input queue follow their own scale."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -232,7 +234,7 @@ class PlacedPart(BaseModel):
 
 
 class RealtimeProfile(StudyProfile):
-    """A real-time campaign: searches for every configuration x strategy x case; placed trials; sweeps; long and batch
+    """A real-time campaign: searches for every configuration x strategy x case; adaptive trials; sweeps; long and batch
     trials; and the decision map.
 
     Its times follow ``scale`` unless they are given.
@@ -268,7 +270,7 @@ class RealtimeProfile(StudyProfile):
     sweeps: Sweeps = Sweeps()
     long_trials: LongTrials = LongTrials()
     batch: BatchPart | None = None
-    placed: PlacedPart = PlacedPart()
+    adaptive: AdaptivePart = AdaptivePart()
     decision_map: MapPart = MapPart()
 
     @model_validator(mode="after")
@@ -283,7 +285,7 @@ class RealtimeProfile(StudyProfile):
             )
         if self.cap_seconds == self.full_seconds and self.major_collections == 0:
             raise ValueError(
-                f"cap_seconds {self.cap_seconds:g} is full_seconds, with major_collections 0 what placed trials have: "
+                f"cap_seconds {self.cap_seconds:g} is full_seconds, as of adaptive trials: "
                 "give a longer cap, or wait for major_collections"
             )
         for case, cap_s in self.long_trials.cap_seconds.items():
@@ -296,16 +298,16 @@ class RealtimeProfile(StudyProfile):
 
 
 def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
-    """Searches, sweeps, long and batch trials, block after block; what two parts ask for runs once. Of placed cells and
-    of the decision map the first trial of each boundary, which alone depends on nothing that is measured."""
+    """Searches, sweeps, long and batch trials, block after block; what two parts ask for runs once. Of adaptive cells
+    and of the decision map the first trial of each boundary, which alone depends on nothing that is measured."""
     planned: dict[TrialSpec, Planned] = {}
     for block in range(max(profile.blocks, profile.sweeps.blocks, profile.long_trials.blocks)):
         items = [*_searches(profile, block), *_batch(profile, block)] if block < profile.blocks else []
         items += plan_sweeps(profile, block) if block < profile.sweeps.blocks else ()
         items += _long_trials(profile, block) if block < profile.long_trials.blocks else ()
         if block == 0:
-            changed = [Planned(spec) for _, spec in _first_changed(profile.placed)]
-            items += (*_first_placed(profile.placed), *changed, *_first_of_map(profile.decision_map))
+            changed = [Planned(spec) for _, spec in _first_changed(profile.adaptive)]
+            items += (*_first_adaptive(profile.adaptive), *changed, *_first_of_map(profile.decision_map))
         planned |= {item.spec: item for item in items}
     return list(planned.values())
 
@@ -340,13 +342,13 @@ def _long_trials(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
         yield Planned(spec, _impossible(configuration, strategy))
 
 
-def _first_placed(part: PlacedPart) -> Iterator[Planned]:
+def _first_adaptive(part: AdaptivePart) -> Iterator[Planned]:
     """The first trial of each cell of a part, those that are changed apart."""
     for configuration, strategy, case in _cells(part.configurations, part.strategies, part.cases):
         yield Planned(_placed_trial(part, configuration, strategy, case), _impossible(configuration, strategy))
 
 
-def _first_changed(part: PlacedPart) -> Iterator[tuple[specs.RealtimeSpec, specs.RealtimeSpec]]:
+def _first_changed(part: AdaptivePart) -> Iterator[tuple[specs.RealtimeSpec, specs.RealtimeSpec]]:
     """The first trial of each cell with one thing changed, after that of the cell as it is."""
     offered = part.offered()
     for group in part.changed:
@@ -366,7 +368,7 @@ def _first_changed(part: PlacedPart) -> Iterator[tuple[specs.RealtimeSpec, specs
 
 
 def _placed_trial(
-    part: PlacedPart, configuration: Configuration, strategy: StrategyName, case: Case, **to: Any
+    part: AdaptivePart, configuration: Configuration, strategy: StrategyName, case: Case, **to: Any
 ) -> specs.RealtimeSpec:
     seconds = specs.FULL_SECONDS * part.scale
     return specs.RealtimeSpec(
@@ -404,12 +406,12 @@ def place_trial(
 ) -> specs.RealtimeSpec | None:
     """The trial of a boundary in a block, placed by those before it; None for a cell whose first trials all failed."""
     if not isinstance(cell, specs.RealtimeSpec):
-        raise ValueError("only cells with placed trials and boundaries of the decision map are placed")
+        raise ValueError("only cells with adaptive trials and boundaries of the decision map are placed")
     seen = [each for record in earlier if record.status == "ok" and (each := tables.seen_in(record)) is not None]
     if cell.min_laps > 0:
         if not seen and sum(record.status != "ok" for record in earlier) >= GIVEN_UP_AFTER:
             return None
-        part = profile.placed
+        part = profile.adaptive
         interval_ns = next_interval(
             part.low_ns, part.high_ns, tuple(shown(each, specs.PDR_LOSS_RATIO) for each in seen)
         )
@@ -424,20 +426,20 @@ def place_trial(
 
 
 def questions(profile: RealtimeProfile, _machine: Machine) -> list[Question[TrialSpec]]:
-    """Those of placed cells and of what changes them, then those of the decision map."""
-    part = profile.placed
+    """Those of adaptive cells and of what changes them, then those of the decision map."""
+    part = profile.adaptive
     return [*questions_of_cells(part), *questions_of_changes(part), *questions_of_map(profile.decision_map)]
 
 
-def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
+def questions_of_cells(part: AdaptivePart) -> list[Question[TrialSpec]]:
     """Does a cell keep up with a smaller interval than the other one of its pair? Allocating against the pool is what
     the study asks first."""
     cells = {
         (spec.configuration.key, spec.strategy, spec.case): spec
-        for item in _first_placed(part)
+        for item in _first_adaptive(part)
         if isinstance(spec := item.spec, specs.RealtimeSpec) and not item.unavailable
     }
-    judge = PlacedJudge(specs.PDR_LOSS_RATIO)
+    judge = AdaptiveJudge(specs.PDR_LOSS_RATIO)
     return [
         Question(
             cells[*one, case], cells[*other, case],
@@ -448,9 +450,9 @@ def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
     ]  # fmt: skip
 
 
-def questions_of_changes(part: PlacedPart) -> list[Question[TrialSpec]]:
+def questions_of_changes(part: AdaptivePart) -> list[Question[TrialSpec]]:
     """Does a cell keep up with a smaller interval once one thing is changed? They are decided apart from all others."""
-    judge = PlacedJudge(specs.PDR_LOSS_RATIO)
+    judge = AdaptiveJudge(specs.PDR_LOSS_RATIO)
     return [
         Question(as_it_is, spec, primary=False, family="changed", judge=judge, fewest=part.trials)
         for as_it_is, spec in _first_changed(part)
@@ -533,8 +535,8 @@ def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFr
     """One row per configuration of the study, with what the profile searches or places of it and why the rest is left
     out."""
     known = (configuration.key for configuration in every_configuration())
-    wanted = tuple(dict.fromkeys((*profile.configurations, *profile.placed.configurations)))
-    placed = {item.spec for item in _first_placed(profile.placed)}
+    wanted = tuple(dict.fromkeys((*profile.configurations, *profile.adaptive.configurations)))
+    placed = {item.spec for item in _first_adaptive(profile.adaptive)}
     of_cells = [item for item in planned if isinstance(item.spec, specs.SearchSpec) or item.spec in placed]
     return catalogue_of(profile.profile, wanted, known, of_cells, specs.LiveSpec)
 
@@ -570,6 +572,6 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=tables.seen_in,
-    placed=place_trial,
+    adaptive=place_trial,
     readable=replace(READABLE, cost="cpu_ns_per_message"),
 )

@@ -43,6 +43,7 @@ from allocpool.packets.columns import TRIALS as BATCH
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import options_on, scaled_heap_mb
 from allocpool.runtimes.collectors import never_frees
+from allocpool.studies.realtime.adaptive import Seen, seen_of
 from allocpool.studies.realtime.measurement import (
     Burst,
     Delays,
@@ -56,7 +57,6 @@ from allocpool.studies.realtime.measurement import (
     SearchMeasurement,
     SourceRun,
 )
-from allocpool.studies.realtime.placed import Seen, seen_of
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
@@ -160,12 +160,12 @@ SEARCHES = _schema(
         description="trials of full length that decide each end of a bracket; older records: 1",
         metadata={"older": 1},
     ),
-    low_ns=_size("smallest interval tried, ns"),
+    low_ns=_size("shortest interval tried, ns"),
     high_ns=_size("largest interval tried, ns"),
     resolution=_size("width of a bracket over its larger end"),
-    ndr_ns=number("smallest interval without a loss, ns", POSITIVE),
+    ndr_ns=number("minimum sustainable inter-arrival time without a loss, ns", POSITIVE),
     ndr_fails_ns=number("largest interval that fails, ns", POSITIVE),
-    pdr_ns=number("smallest interval that loses pdr_loss_ratio at most, ns", POSITIVE),
+    pdr_ns=number("minimum sustainable inter-arrival time that loses pdr_loss_ratio at most, ns", POSITIVE),
     pdr_fails_ns=number("largest interval that loses more, ns", POSITIVE),
     slowed_trials=whole("trials of full length that lost while the machine was slowed"),
     search_seconds=number("the whole search, s", POSITIVE),
@@ -238,7 +238,7 @@ PAUSES = _schema(
 SCHEMAS = {
     "searches": SEARCHES, "probes": PROBES, "trials": TRIALS, "bursts": BURSTS, "slips": SLIPS, "samples": SAMPLES,
     "delays": DELAYS, "pauses": PAUSES, "batch": BATCH, "map": TRIALS,
-    "placed": TRIALS, "changed": TRIALS,
+    "adaptive": TRIALS, "changed": TRIALS,
 }  # fmt: skip
 
 
@@ -255,8 +255,8 @@ def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
 
 
 def _slips_without_room(run: SourceRun) -> Row:
-    """How many slips there were, and their total, where a trial was too long to list them all: the source's books count
-    each. Those of the warm-up came first, so they are listed."""
+    """How many slips there were, and their total, where a trial was too long to list them all: the source's counters
+    count each. Those of the warm-up came first, so they are listed."""
     if not run["slips_left_out"]:
         return {}
     figures = run["figures"]
@@ -377,8 +377,8 @@ def is_of_map(record: TrialRecord) -> bool:
 
 
 def is_placed(record: TrialRecord) -> bool:
-    """Whether it is one of the trials that find a cell's smallest interval: these alone have one length and wait for
-    nothing, at the sizes of a case; and no consumer is stopped on purpose in them."""
+    """Whether it is one of the trials that find a cell's minimum sustainable inter-arrival time: these alone have one
+    length and wait for nothing, at the sizes of a case; and no consumer is stopped on purpose in them."""
     spec = record.spec
     if spec["mode"] != "realtime" or is_of_map(record) or spec["stall_ms"]:
         return False
@@ -395,7 +395,7 @@ def is_about_one(factor: float) -> bool:
 
 
 def _is_changed(row: Mapping[str, Any]) -> bool:
-    """Whether one thing is changed about a placed cell: its heap, its input queue, or an option of its
+    """Whether one thing is changed about a adaptive cell: its heap, its input queue, or an option of its
     configuration."""
     as_published = is_about_one(row["heap_factor"] or 1.0) and is_about_one(_queue_factor(row))
     return not as_published or bool(options_on(SimpleNamespace(**row)))
@@ -490,7 +490,7 @@ def _rows_of(record: TrialRecord) -> Rows:
         return {"map": [trial_columns(trial)]}
     if is_placed(record):
         row = trial_columns(trial)
-        return {"changed" if _is_changed(row) else "placed": [row]}
+        return {"changed" if _is_changed(row) else "adaptive": [row]}
     rows = {"trials": [trial_columns(trial)]}
     if trial.measurement is None:
         return rows

@@ -510,7 +510,7 @@ def published_figures() -> Stream:
     """The source's own figures as a campaign of one block.
 
     Read off its charts; of G1 on 16 threads the source only says that it was never under a latency. The least above
-    that is taken for it, so that no more is gained than the source tells.
+    that is taken for it, so that no more is gained than the source reports.
     """
     drawn, stated = reference.load("jet_latency_p9999"), reference.load("jet_latency_stated")
     rows = drawn.rename(columns={"p9999_latency_ms_read_off_chart": FIRST})
@@ -533,18 +533,6 @@ def published_figures() -> Stream:
         **dict.fromkeys(("catch_up_ms", "cpu_gc", "young_per_s", LAST), float("nan")),
     ).reset_index(drop=True)  # fmt: skip
     return Stream(trials, frame([], SEARCHES), frame([], SWITCH_ROWS), 10.0, PUBLISHED)
-
-
-def held_by_g1() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The published points of G1 on the 16 processors with some left to it, jet_threads, million_items_per_second and
-    p9999_ms: those up to the highest throughput that the source says it holds its latency at, and those beyond."""
-    stated = reference.load("jet_latency_stated")
-    of_g1 = (stated["part"] == 4) & (stated["collector"] == "G1") & (stated["machine"] == "c5.4xlarge")
-    most = float(stated.loc[of_g1, "to_million"].max())
-    drawn = reference.load("jet_latency_p9999").rename(columns={"p9999_latency_ms_read_off_chart": "p9999_ms"})
-    points = drawn[(drawn["collector"] == "G1") & (drawn["machine"] == "c5.4xlarge")]
-    inside = points["million_items_per_second"] <= most
-    return points[inside], points[~inside]
 
 
 def _claim(

@@ -17,7 +17,7 @@ class VmOptions(TypedDict):
 
 
 class Timeliness(TypedDict):
-    """What tells whether a pipeline kept up with its events."""
+    """What reports whether a pipeline kept up with its events."""
 
     gave_up: bool
     source_lag_ns: int | None

@@ -192,8 +192,8 @@ def rate_text(trials: pd.DataFrame) -> str:
 
 
 def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return what the collectors did meanwhile, at the commonest rate: pauses, young collections, processors they kept
-    busy, their threads; means of the trials that kept up, with intervals."""
+    """Return what the collectors did in that time, at the commonest rate: pauses, young collections, processors they
+    kept busy, their threads; means of the trials that kept up, with intervals."""
     done = commonest_rate(trials)
     columns = {
         "gc_pauses": "pauses", "young_per_s": "young, a second", "gc_pause_max_ms": "longest, ms",

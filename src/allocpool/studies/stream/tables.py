@@ -1,6 +1,6 @@
 """Tidy tables of the stream study: trials, searches and their probes, switches; latencies in milliseconds.
 
-A latency is told twice: from the end of a window to the first of its results, as published, and to the last.
+A latency is reported twice: from the end of a window to the first of its results, as published, and to the last.
 
 A pipeline that fell behind has no latency: how late its results are says how long it ran, not how it answers.
 """

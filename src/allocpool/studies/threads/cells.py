@@ -24,7 +24,7 @@ class Cell(NamedTuple):
 
     @property
     def label(self) -> str:
-        """How it is told."""
+        """How it is reported."""
         return f"{LABELS[self.strategy]} ({self.configuration}, {self.topology}, {plural(self.threads, 'thread')})"
 
 
@@ -44,7 +44,7 @@ class Campaign:
         self.facts: dict[str, Any] = {
             row.configuration: row for row in records(trials.drop_duplicates("configuration"))
         }
-        """The first trial of each configuration, which tells what that is."""
+        """The first trial of each configuration, which reports what that is."""
         self._trials, self._rows = _by_cell(trials)
         self._finished, self._ended = _by_cell(finished(counted(trials)).sort_values("started_utc"))
 

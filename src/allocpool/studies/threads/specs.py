@@ -82,7 +82,7 @@ def _out_at_once(spec: dict[str, Any]) -> int:
 
 
 def _prepared(spec: dict[str, Any]) -> int:
-    """All that can be in use, and what lies idle meanwhile in caches and batches."""
+    """All that can be in use, and what lies idle in that time in caches and batches."""
     strategy = STRATEGIES[spec["strategy"]]
     if not strategy.prepares or (strategy.name == "thread_local" and spec["topology"] == "virtual"):
         return 0
@@ -152,7 +152,7 @@ class CrewSpec(TrialSpec):
     )
     counted: bool = Field(
         default=False,
-        description="the processor's counters are read meanwhile, for events and not for the time it takes",
+        description="the processor's counters are read in that time, for events and not for the time it takes",
     )
     heap_mb: int | None = Field(
         gt=0,
@@ -312,7 +312,8 @@ class ThreadsSpec(CrewSpec):
 
 
 class ThreadsSearchSpec(CrewSpec):
-    """The smallest interval at which nothing is lost, searched for as in the real-time study from ``interval_ns`` down.
+    """The minimum sustainable inter-arrival time at which nothing is lost, searched for as in the real-time study from
+    ``interval_ns`` down.
 
     Trials of full length last ``seconds``.
     """
@@ -323,7 +324,7 @@ class ThreadsSearchSpec(CrewSpec):
     interval_ns: float = Field(
         default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="largest interval that is tried"
     )
-    low_ns: float = Field(default=LOWEST_INTERVAL_NS, gt=0, description="smallest interval that is tried")
+    low_ns: float = Field(default=LOWEST_INTERVAL_NS, gt=0, description="shortest interval that is tried")
     resolution: float = Field(default=0.1, gt=0, lt=0.5, description="width of the bracket over its larger end")
     probe_seconds: float = Field(
         default_factory=lambda spec: (spec["seconds"] or 1.0) / 4, gt=0, le=600, description="of a bracketing probe"

@@ -94,7 +94,7 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
 )  # fmt: skip
 """Every strategy by its name, in the order of tables."""
 LABELS: Mapping[str, str] = MappingProxyType({row.name: row.label for row in STRATEGIES.values()})
-"""How each is told, by its name."""
+"""How each is reported, by its name."""
 BEST_KNOWN = ("owner", "netty_pooled", "locked")
 """The pool that allocation is first compared with, the first of these that there is: what mimalloc's design gives, what
 users of Netty have, and for virtual threads, which are nobody's owners, one for all."""

@@ -59,7 +59,10 @@ class Group(BaseModel):
     strategies: tuple[StrategyName, ...] = Field(min_length=1)
     case: Case = "B"
     intervals_ns: tuple[float, ...] = Field(default=(), description="real time at these intervals; none: batch")
-    search: bool = Field(default=False, description="in real time the smallest interval without loss is searched for")
+    search: bool = Field(
+        default=False,
+        description="in real time the minimum sustainable inter-arrival time without loss is searched for",
+    )
     unpadded: bool = Field(
         default=False,
         description="beside each strategy that has it also the form whose cells lie side by side",

@@ -86,7 +86,7 @@ TRIALS = DataFrameSchema(
         "input_queue_ms": number("real time: ticks that wait in all rings together at most, as a time, ms"),
         "source_yields": Column("bool", description="source and receivers slept while nothing was due: no finding"),
         "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
-        "counted": Column("bool", description="the processor's counters were read meanwhile, which takes time, too"),
+        "counted": Column("bool", description="the processor's counters were read in that time, which takes time, too"),
         **{f"{event}_per_packet": number(what) for event, what in EVENTS.items()},
         "loss_ratio": number("real time: ticks lost over ticks generated, after the warm-up"),
         "delay_p99_us": number("real time: 99th percentile of the delay from due to received, µs"),
@@ -97,7 +97,7 @@ TRIALS = DataFrameSchema(
         "drift_percent": number("how much dearer a packet is in the second half of the window, percent", None),
         "remote_share": number("of all frees, those by another thread than the one that had obtained the message"),
         "imbalance": number("packets of the busiest ring over the mean of all rings"),
-        "blow_up": number("messages that existed over those alive, at the end of the window; empty if not told"),
+        "blow_up": number("messages that existed over those alive, at the end of the window; empty if not reported"),
         "peak_rss_mb": number("peak resident memory of the process, MiB"),
         "safepoints": whole("stops of all threads in the measured window; empty without a JVM"),
         "reaching_max_ms": number("the longest time from asking for a stop until the last thread stood, ms"),
@@ -133,7 +133,9 @@ SEARCHES = DataFrameSchema(
         "input_queue_ms": number("ticks that wait in all rings together at most, as a time, ms"),
         "source_yields": Column("bool", description="source and receivers slept while nothing was due: no finding"),
         "ndr_fails_ns": number("largest interval that loses something, ns; empty where none that was tried does"),
-        "ndr_passes_ns": number("smallest interval that loses nothing, ns; empty where none that was tried does"),
+        "ndr_passes_ns": number(
+            "minimum sustainable inter-arrival time that loses nothing, ns; empty where none that was tried does"
+        ),
         "pdr_fails_ns": number("the same, of next to nothing"),
         "pdr_passes_ns": number("the same, of next to nothing"),
         "probes": whole("measurements that it took"),

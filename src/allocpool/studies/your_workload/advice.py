@@ -117,12 +117,12 @@ class Advice:
         neither: whether neither side keeps up with the reader's rate.
         collector: that it is for, of several the best; empty for C++.
         effect: how far the costs are apart.
-        decision: the same as it is told everywhere.
+        decision: the same as it is reported everywhere.
         figures, headroom: by strategy.
         turns: what would turn the answer, parameter by parameter.
         explored: the values that were tried for it, the reader's own among them.
         collectors: figures of each collector that was compared, by strategy.
-        minutes_more: estimate of what settles it, 0 where it is settled, None where no time would or it can't be told.
+        minutes_more: estimate of what settles it, 0 where it is settled, None where no time would or it can't be known.
         minutes: what the trials took.
         trials, disturbed: so many, and so many of them during which the machine was disturbed.
         ended: why there were no more.

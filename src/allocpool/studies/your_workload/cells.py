@@ -48,7 +48,7 @@ class SetUp:
 
     @property
     def label(self) -> str:
-        """How it is told, apart from the strategy."""
+        """How it is reported, apart from the strategy."""
         facts = self.facts
         sizes = str(facts["sizes"])
         shown = [

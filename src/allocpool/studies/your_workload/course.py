@@ -107,7 +107,7 @@ def _edges(of: Findings, collector: str) -> Iterator[Cell]:
 
 def trials_lacking(of: Findings, collector: str) -> dict[Cell, int] | None:
     """Estimate the trials that an open answer still takes, those before them in the course included, if they go on as
-    they are; empty where it is not open, None where it can't be told or no number would do."""
+    they are; empty where it is not open, None where it can't be known or no number would do."""
     lacking = _lacking_of_rounds(of)
     standings = {side: of.standing(collector, side) for side in of.workload.sides}
     if of.neither(collector):

@@ -1,4 +1,4 @@
-"""What a Flight Recorder file tells of the reader's program, through the JDK's own ``jfr print``.
+"""What a Flight Recorder file reports the reader's program, through the JDK's own ``jfr print``.
 
 Allocation rate, the sites that allocate most byte[] and their sizes, what lives after collections, collector, heap.
 What a recording can't give is said: no event knows of messages, of how many are in flight or how long they are kept.
@@ -69,7 +69,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Recording:
-    """What a recording tells; None where it does not.
+    """What a recording reports; None where it does not.
 
     Attributes:
         file, seconds: its name and its length.
@@ -100,7 +100,7 @@ class Recording:
     missing: tuple[str, ...]
 
     def guessed(self) -> dict[str, str]:
-        """Parameters as words, for `workload.understood`; only what the recording tells."""
+        """Parameters as words, for `workload.understood`; only what the recording reports."""
         words: dict[str, str] = {}
         if self.runtime in known_releases():
             words["runtime"] = str(self.runtime)
@@ -118,10 +118,10 @@ class Recording:
 
     def sentences(self) -> tuple[str, ...]:
         """What was taken from the recording, and what was not there."""
-        heap = "not told" if self.heap_mb is None else f"{self.heap_mb:,} MiB"
+        heap = "not reported" if self.heap_mb is None else f"{self.heap_mb:,} MiB"
         found = [
             f"{Path(self.file).name}, {self.seconds:.0f} s: Java {self.runtime or 'unknown'}, "
-            f"{self.collector or 'collector not told'}, heap {heap}, "
+            f"{self.collector or 'collector not reported'}, heap {heap}, "
             f"live after collections {_mb(self.live_mb)}; it allocates {_mb(self.allocation_mb_per_s)} a second, "
             f"{_mb(self.byte_arrays_mb_per_s)} of it in byte arrays."
         ]
@@ -134,7 +134,7 @@ class Recording:
 
 
 def _mb(value: float | None) -> str:
-    return "not told" if value is None else f"{significant(value)} MiB"
+    return "not reported" if value is None else f"{significant(value)} MiB"
 
 
 def read_recording(file: str | Path) -> Recording:

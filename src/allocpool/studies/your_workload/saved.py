@@ -1,4 +1,4 @@
-"""An advice in a file: machine, workload and trials, from which all that is told of it follows anew.
+"""An advice in a file: machine, workload and trials, from which all that is reported of it follows anew.
 
 What was measured on one machine can so be read on another. The reader's last one is kept, for page 09; the package
 ships another, the example that the page shows until its reader asks for numbers.
@@ -111,7 +111,7 @@ def read(path: Path) -> Advice:
     try:
         advice = advice_of(of, saved.minutes, ON_RECORD, tuple(map(inert, saved.notes)))
     except (UserError, ValueError) as error:  # less memory than where it was measured, or its capture is not here
-        raise UserError(f"{path} can't be told on this machine: {error}") from None
+        raise UserError(f"{path} can't be judged on this machine: {error}") from None
     host = saved.host
     return replace(advice, machine=called(host.name or host.cpu_model, host.fingerprint()))
 

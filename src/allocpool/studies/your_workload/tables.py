@@ -62,7 +62,7 @@ COUNTS = {
     "in_store": "messages kept, when all had been read",
     "pooled": "free messages in pools; -1 where a library does not tell",
 }
-"""Of the whole trial; their books are audited."""
+"""Of the whole trial; their counters are audited."""
 DELAYS = {"delay_p50_ms": 50.0, "delay_p99_ms": 99.0, "delay_p999_ms": 99.9}
 _MEMORY = {
     "idle_rss_mb": "resident memory when everything was ready and no message had come, MiB",

@@ -3,9 +3,9 @@
 One parameter at a time goes outwards by factors, until the answer turns or there is no more room. A value turns the
 answer where that there is another one, by the rules of the reader's own (`findings.answer_of`); so it gets as many
 trials as they ask for, `FEWEST` a side at least. Between the last value that leans as the reader's and the first that
-leans the other way the logarithm of the ratio of costs is taken to be a line, and its crossing is told, never beyond
-values that were tried. Nothing is said of the shape in between: the interval goes from the last value at which the
-answer is shown to be the reader's to the first at which it is shown to be the other one.
+leans the other way the logarithm of the ratio of costs is taken to be a line, and its crossing is reported, never
+beyond values that were tried. Nothing is said of the shape in between: the interval goes from the last value at which
+the answer is shown to be the reader's to the first at which it is shown to be the other one.
 """
 
 from __future__ import annotations

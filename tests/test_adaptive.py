@@ -1,4 +1,4 @@
-"""Cells by placed trials: where the next one goes, what they show, and what a page says of them, on made-up truth."""
+"""Cells by adaptive trials: where the next one goes, what they show, and what a page says of them, on made-up truth."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from allocpool.decisions import B_CHEAPER, OPEN
 from allocpool.errors import UserError
 from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
 from allocpool.packets.comparisons import NOW
+from allocpool.studies.realtime import adaptive, claims, proof, story
 from allocpool.studies.realtime import cells as cell_rows
-from allocpool.studies.realtime import claims, placed, proof, story
+from allocpool.studies.realtime.adaptive import AdaptiveTrials, Seen
 from allocpool.studies.realtime.cells import realtime_cells
-from allocpool.studies.realtime.placed import PlacedTrials, Seen
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
 from allocpool.studies.realtime.study import RealtimeProfile
 
@@ -35,15 +35,15 @@ def series(edge_ns: float, count: int, silent: Sequence[int] = ()) -> list[Seen]
     """Trials placed one after the other; the source stands still in the silent ones."""
     trials: list[Seen] = []
     for number in range(count):
-        shown = tuple(placed.shown_by(each, PDR_LOSS_RATIO) for each in trials)
-        trials.append(seen(placed.next_interval(LOW_NS, HIGH_NS, shown), edge_ns, 20.0 if number in silent else 0.0))
+        shown = tuple(adaptive.shown_by(each, PDR_LOSS_RATIO) for each in trials)
+        trials.append(seen(adaptive.next_interval(LOW_NS, HIGH_NS, shown), edge_ns, 20.0 if number in silent else 0.0))
     return trials
 
 
-def cell(edge_ns: float, count: int = 10) -> PlacedTrials:
+def cell(edge_ns: float, count: int = 10) -> AdaptiveTrials:
     trials = series(edge_ns, count)
-    told = placed.told_by(trials, PDR_LOSS_RATIO)
-    return PlacedTrials(told, 0, max(each.interval_ns for each in trials))
+    told = adaptive.told_by(trials, PDR_LOSS_RATIO)
+    return AdaptiveTrials(told, 0, max(each.interval_ns for each in trials))
 
 
 @pytest.mark.parametrize("edge_ns", [30.0, 140.0, 900.0, 7_000.0])
@@ -60,8 +60,8 @@ def test_trials_gather_where_losses_begin(edge_ns: float) -> None:
 def test_a_silent_trial_is_asked_again_and_tells_nothing() -> None:
     trials = series(140.0, 11, silent=(0,))
     assert trials[1].interval_ns != trials[2].interval_ns
-    assert len(placed.told_by(trials, PDR_LOSS_RATIO)) == 10
-    few = PlacedTrials(placed.told_by(series(140.0, 8, silent=range(4)), PDR_LOSS_RATIO), 4, HIGH_NS)
+    assert len(adaptive.told_by(trials, PDR_LOSS_RATIO)) == 10
+    few = AdaptiveTrials(adaptive.told_by(series(140.0, 8, silent=range(4)), PDR_LOSS_RATIO), 4, HIGH_NS)
     assert few.gap == "fewer than 5 trials that tell, 4 beside one in which the source stood still"
     assert (few.p_below(1e5), few.p_above(20.0), few.p_below(few.highest_ns)) == (1.0, 1.0, 1.0)
 
@@ -80,15 +80,15 @@ def test_where_no_interval_passes_the_longest_is_tried_until_that_is_shown() -> 
     assert lost.highest_ns == HIGH_NS and not lost.passes and lost.p_above(HIGH_NS) < 0.01
     assert all(map(math.isnan, lost.interval_ns()))
     works = cell(140.0)
-    assert placed.p_smaller(works, lost) < 0.01 and placed.p_smaller(lost, works) >= 0.5
+    assert adaptive.p_smaller(works, lost) < 0.01 and adaptive.p_smaller(lost, works) >= 0.5
 
 
 def test_two_cells_are_told_apart_by_their_trials_and_more_only_help() -> None:
     left, right = cell(140.0), cell(420.0)
-    assert placed.p_smaller(left, right) < 0.01 and placed.p_smaller(left, right, by=4.0) > 0.05
-    assert placed.p_smaller(left, left) > 0.05
-    assert placed.p_smaller(cell(140.0, 15), cell(420.0, 15)) < placed.p_smaller(left, right)
-    judge = placed.PlacedJudge(PDR_LOSS_RATIO)
+    assert adaptive.p_smaller(left, right) < 0.01 and adaptive.p_smaller(left, right, by=4.0) > 0.05
+    assert adaptive.p_smaller(left, left) > 0.05
+    assert adaptive.p_smaller(cell(140.0, 15), cell(420.0, 15)) < adaptive.p_smaller(left, right)
+    judge = adaptive.AdaptiveJudge(PDR_LOSS_RATIO)
     told = judge(series(420.0, 10), series(140.0, 10))
     assert told.verdict == B_CHEAPER and told.decision.low < 3 < told.decision.high
     few = judge(series(420.0, 4), series(140.0, 10))
@@ -111,11 +111,11 @@ CASES = ["B", "C"]
 
 def opened(trials: int = 10, schedule: str = "fixed") -> campaign.Campaign:
     part = {"configurations": [KEY], "cases": CASES, "scale": 0.01, "trials": trials}
-    settings = {"sweeps": {}, "decision_map": {}, "schedule": schedule, "placed": part}
+    settings = {"sweeps": {}, "decision_map": {}, "schedule": schedule, "adaptive": part}
     return campaign.open_study("realtime", "quick", settings)
 
 
-def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> None:
+def test_adaptive_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> None:
     runner.ends_after = 25
     assert len(opened().first_round_specs()) == 60 and "60 trials in all" in sequential.plan_in_words(opened())
     with pytest.raises(KeyboardInterrupt):
@@ -133,7 +133,7 @@ def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> N
     assert set(questions.loc[questions["primary"], "verdict"]) == {B_CHEAPER}
 
     tables = tidy.tables_of(chosen.study, chosen.records())
-    assert len(tables["placed"]) == 60 and tables["trials"].empty and tables["map"].empty
+    assert len(tables["adaptive"]) == 60 and tables["trials"].empty and tables["map"].empty
     plan = chosen.plan_summary()
     pairs = [(strategy, case) for strategy in ("alloc", "mix", "pool") for case in CASES]
     cells = realtime_cells(tables, plan, pairs)
@@ -143,7 +143,7 @@ def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> N
     assert story.verdict(cells).startswith("**In real time: pool.**")
     assert "n = 10 trials" in story.summary_table(cells, "t", "s").as_raw_html()
     assert isinstance(chosen.profile, RealtimeProfile)
-    assert len(cell_rows.limits(cells, tables["placed"])) == 6
+    assert len(cell_rows.limits(cells, tables["adaptive"])) == 6
     found = claims.POOL_EVERYWHERE.evidence(claims.Realtime.of(cells, tables["trials"], NOW))
     assert found.rows["shown"].tolist() == [AS_PUBLISHED] * 2
     verdicts = claims.evaluate(cells, tables["trials"])
@@ -161,20 +161,23 @@ CHANGED: list[dict[str, Any]] = [
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"placed": {"low_ns": 500.0, "high_ns": 100.0}}, "low_ns 500 is not below high_ns 100"),
-        ({"placed": {"strategies": ["best"]}}, "alloc"),
-        ({"placed": {"trails": 3}}, "trails"),
-        ({"placed": {"configurations": ["cpp/slab"]}}, "cpp/slab/glibc pool is set against nothing"),
+        ({"adaptive": {"low_ns": 500.0, "high_ns": 100.0}}, "low_ns 500 is not below high_ns 100"),
+        ({"adaptive": {"strategies": ["best"]}}, "alloc"),
+        ({"adaptive": {"trails": 3}}, "trails"),
+        ({"adaptive": {"configurations": ["cpp/slab"]}}, "cpp/slab/glibc pool is set against nothing"),
         (
-            {"placed": {"configurations": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]}},
+            {"adaptive": {"configurations": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]}},
             "another configuration in cpp",
         ),
-        ({"placed": {"configurations": [f"{KEY}/fresh"]}}, "name it under changed"),
-        ({"placed": {"changed": [{**CHANGED[0], "queue_factor": 10}]}}, "heap_factor, queue_factor changed: give one"),
-        ({"placed": {"changed": [{**CHANGED[0], "heap_factor": 1}]}}, "has nothing changed: give one thing"),
-        ({"placed": {"changed": [{**CHANGED[0], "heap_factor": 1.03}]}}, "has nothing changed: give one thing"),
-        ({"placed": {"changed": [{**CHANGED[0], "configurations": ["cpp/flat"]}]}}, "heap_factor belongs to Java"),
-        ({"placed": {"changed": [{**CHANGED[1], "queue_factor": 1e3}]}}, "queue_factor"),
+        ({"adaptive": {"configurations": [f"{KEY}/fresh"]}}, "name it under changed"),
+        (
+            {"adaptive": {"changed": [{**CHANGED[0], "queue_factor": 10}]}},
+            "heap_factor, queue_factor changed: give one",
+        ),
+        ({"adaptive": {"changed": [{**CHANGED[0], "heap_factor": 1}]}}, "has nothing changed: give one thing"),
+        ({"adaptive": {"changed": [{**CHANGED[0], "heap_factor": 1.03}]}}, "has nothing changed: give one thing"),
+        ({"adaptive": {"changed": [{**CHANGED[0], "configurations": ["cpp/flat"]}]}}, "heap_factor belongs to Java"),
+        ({"adaptive": {"changed": [{**CHANGED[1], "queue_factor": 1e3}]}}, "queue_factor"),
         ({"cap_seconds": 0.3, "full_seconds": 0.3, "major_collections": 0}, "give a longer cap"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The smallest interval of one cell by single trials, each placed where it is least known.
+"""The minimum sustainable inter-arrival time of one cell by single trials, each placed where it is least known.
 
 A search takes many trials of full length, several searches are needed before a cell decides anything, and most of
 these trials lie where the answer is known already. Here a cell has one series of trials instead, in blocks that hold
@@ -14,7 +14,7 @@ largest over all edges; two cells are compared by the likelihood of both togethe
 boundaries that lie so far apart. They hold at the looks of `allocpool.decisions`, so that more trials may be added at
 any time; how often they are wrong is simulated (`allocpool.studies.realtime.proof`).
 
-Where the source itself stood still for half of the input queue a trial tells nothing, whether it lost or not.
+Where the source itself stood still for half of the input queue a trial reports nothing, whether it lost or not.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ class Seen(NamedTuple):
     Attributes:
         live: messages alive.
         interval_ns: between messages.
-        queue_ms: the longest deadline that it tells of.
+        queue_ms: the longest deadline that it reports.
         latest_ms: the longest that a message waited; infinite where one was lost.
         slip_ms: the longest time that the source itself stood still.
-        lost_share: of the messages generated; it helps to place the next trial, and tells whether few were lost.
+        lost_share: of the messages generated; it helps to place the next trial, and reports whether few were lost.
     """
 
     live: int
@@ -109,7 +109,7 @@ class Seen(NamedTuple):
 
 
 def seen_of(row: Any) -> Seen:
-    """What a row of table ``map`` or ``placed`` says."""
+    """What a row of table ``map`` or ``adaptive`` says."""
     latest_ms = math.inf if row.lost > 0 else math.nan  # a search keeps no delays
     if row.lost == 0 and pd.notna(row.delay_max_us):
         latest_ms = float(row.delay_max_us) / 1e3
@@ -161,7 +161,7 @@ def _likely(told: tuple[Told, ...]) -> Array:
 
 
 @dataclass(frozen=True)
-class PlacedTrials:
+class AdaptiveTrials:
     """The trials of one cell for one goal, in order of time.
 
     Attributes:
@@ -278,13 +278,13 @@ def _ratio_of(one: Array, other: Array) -> Array:
     return likely - best
 
 
-def _both(left: PlacedTrials, right: PlacedTrials) -> tuple[Array, int]:
+def _both(left: AdaptiveTrials, right: AdaptiveTrials) -> tuple[Array, int]:
     """How likely each ratio of two cells is, and by how many trials a side: those of the latest look of both."""
     used = min(len(left.used), len(right.used))
     return _apart(left.used[:used], right.used[:used]), used
 
 
-def p_smaller(left: PlacedTrials, right: PlacedTrials, by: float = 1.0) -> float:
+def p_smaller(left: AdaptiveTrials, right: AdaptiveTrials, by: float = 1.0) -> float:
     """The chance of so much evidence that ``left`` keeps up with a smaller interval by a factor above ``by``, did it
     not."""
     if not (left.decides and right.decides):
@@ -293,7 +293,7 @@ def p_smaller(left: PlacedTrials, right: PlacedTrials, by: float = 1.0) -> float
     return _chance(likely, -math.log(by) - 1e-9 <= _APART, used)
 
 
-def times_apart(left: PlacedTrials, right: PlacedTrials) -> tuple[float, float]:
+def times_apart(left: AdaptiveTrials, right: AdaptiveTrials) -> tuple[float, float]:
     """Between which ratios that of two boundaries lies, left over right, 95% whenever one looks; 0 and infinite where
     it is not bounded, NaN where one has too few trials."""
     if not (left.decides and right.decides):
@@ -331,7 +331,7 @@ def _likely_cost(every_ns: tuple[float, ...]) -> Array:
     return likely - float(likely.max())
 
 
-Boundary = PlacedTrials | Costs
+Boundary = AdaptiveTrials | Costs
 Side = Boundary | float
 """The boundary of a cell, or a limit, ns."""
 
@@ -360,7 +360,7 @@ def too_few(n: int, effect: float | None, alpha: float, needed: int) -> Comparis
 
 
 def _ratio_likely(left: Side, right: Boundary, used: int) -> Array:
-    if isinstance(left, PlacedTrials) and isinstance(right, PlacedTrials):
+    if isinstance(left, AdaptiveTrials) and isinstance(right, AdaptiveTrials):
         return _apart(left.used[:used], right.used[:used])
     if not isinstance(left, float):
         return _ratio_of(_likely_of(left, used), _likely_of(right, used))
@@ -370,7 +370,7 @@ def _ratio_likely(left: Side, right: Boundary, used: int) -> Array:
 
 
 def _likely_of(side: Boundary, used: int) -> Array:
-    return _likely(side.used[:used]) if isinstance(side, PlacedTrials) else _likely_cost(side.used[:used])
+    return _likely(side.used[:used]) if isinstance(side, AdaptiveTrials) else _likely_cost(side.used[:used])
 
 
 def _of_product(one: Array, other: Array) -> Array:
@@ -381,7 +381,7 @@ def _of_product(one: Array, other: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class PlacedJudge:
+class AdaptiveJudge:
     """Compares two cells by what their trials have shown (`Seen`, in order of time): the smaller interval is the
     cheaper side. A trial loses where it loses more than ``more_than`` of its packets."""
 
