@@ -100,10 +100,10 @@ def loses_from(alloc: float, pool: float) -> Callable[[MessagesSpec], float]:
         (Laboratory(lambda _: 0.7), "allocate", False),
         (Laboratory(lambda _: 1.4), "pool", False),
         (Laboratory(lambda _: 1.01, noise=0.02), "either", False),
-        (Laboratory(lambda _: 1.06, noise=0.3), "open", False),
+        (Laboratory(lambda _: 1.06, noise=0.3), "inconclusive", False),
         (Laboratory(lambda _: 0.7, edge=loses_from(2e5, 4e6)), "pool", True),
         (Laboratory(lambda _: 1.4, edge=loses_from(4e6, 2e5)), "allocate", True),
-        (Laboratory(lambda _: 0.7, edge=loses_from(2e5, 2e5)), "open", True),
+        (Laboratory(lambda _: 0.7, edge=loses_from(2e5, 2e5)), "inconclusive", True),
     ],
 )
 def test_the_answer_is_the_truth(laboratory: Laboratory, answer: str, by_losses: bool) -> None:
@@ -152,7 +152,7 @@ def test_trials_at_the_readers_rate_are_taken_to_go_on_as_they_are() -> None:
 def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
     told = ask(Laboratory(lambda _: 3.0, noise=0.001), minutes=0.4)
     assert told.effect.n < 5
-    assert told.answer == "open"
+    assert told.answer == "inconclusive"
     assert "from which nothing is decided" in story.answer(told)
     assert told.minutes_more
     assert told.minutes_more > 0
@@ -164,7 +164,7 @@ def test_the_answer_turns_with_the_effect_that_matters() -> None:
     with judged_by(1.25):
         told = ask(laboratory, minutes=4.0)
         assert told.answer == "either"
-    assert ask(laboratory, None).answer == "open"
+    assert ask(laboratory, None).answer == "inconclusive"
 
 
 def test_the_interval_is_that_of_every_decision() -> None:
@@ -302,7 +302,7 @@ def test_ctrl_c_at_the_shell_leaves_json(monkeypatch: pytest.MonkeyPatch, stops_
     assert done.exit_code == 0
     told = json.loads(done.stdout)
     assert set(told) >= KEYS
-    assert (told["ended"], told["trials"], told["answer"]) == (INTERRUPTED, stops_after, "open")
+    assert (told["ended"], told["trials"], told["answer"]) == (INTERRUPTED, stops_after, "inconclusive")
     assert (told["minutes_more"] or 0) > 0 if stops_after else told["minutes_more"] is None
 
 

@@ -120,7 +120,7 @@ SAYS = {
     "zgc-c-2m": "borne out, 2 of 2",
     "zgc-all-native": "borne out, 14 of 14",
     "g1-native-c": "borne out, 1 of 1",
-    "native-better-realtime": "left open, 23 of 27",
+    "native-better-realtime": "inconclusive, 23 of 27",
     "native-zgc-best-realtime": "denied in 1 of 15",
     "native-cms-rare-full": "no figure",
     "larger-heap": "borne out, 20 of 20",

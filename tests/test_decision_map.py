@@ -243,7 +243,7 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     # What is decided comes first.
     undecided = cells(adaptive(), adaptive(strategy="alloc"))
     of_cells, mapped = story.verdict(undecided), map_story.verdict(tables)
-    assert of_cells.startswith("**Open.**") and not mapped.startswith("**Open.**")
+    assert of_cells.startswith("**Inconclusive.**") and not mapped.startswith("**Inconclusive.**")
     assert story.conclusion(tables, undecided) == f"{mapped}\n\n{of_cells}"
 
 

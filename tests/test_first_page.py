@@ -79,7 +79,7 @@ def test_claims_have_addresses_and_not_tested_is_not_open() -> None:
     claims = [claim("d", NOT_MEASURED), claim("a", AS_PUBLISHED), claim("c", OPEN), claim("b", OTHER_WAY, 0.5)]
     part = tables.Judged(evaluate(claims, 0.0), "02_batch", "Batch?")
     rows = tables.claim_rows([part])
-    assert rows["verdict"].tolist() == [tables.NOT_TESTED, "reproduced", "open", "refuted"]
+    assert rows["verdict"].tolist() == [tables.NOT_TESTED, "reproduced", "inconclusive", "refuted"]
     assert rows["effect"].tolist()[1::2] == [2.0, 0.5]
     first_page = tables.claims_table([part], "Claims", whole=False).html
     own_page = tables.verdicts_table(part.verdicts).html

@@ -117,8 +117,8 @@ def test_trials_of_searches_have_a_boundary_but_decide_nothing_and_stand_behind_
 
 
 def test_what_trials_do_not_tell_apart_stays_open() -> None:
-    assert realtime_report.verdict(cells(placed(), placed(305.0, strategy="alloc"))).startswith("**Open.**")
-    assert realtime_report.verdict(cells(placed()).iloc[:0]).startswith("**Open.**")
+    assert realtime_report.verdict(cells(placed(), placed(305.0, strategy="alloc"))).startswith("**Inconclusive.**")
+    assert realtime_report.verdict(cells(placed()).iloc[:0]).startswith("**Inconclusive.**")
     neither = realtime_report.pool_or_allocate(cells(placed(None), placed(None, strategy="alloc")))
     assert neither["decided"].tolist() == ["neither passes"]
     both = realtime_report.pool_or_allocate(cells(placed(case="B"), placed(None, strategy="alloc", case="B")))

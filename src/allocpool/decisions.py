@@ -364,8 +364,8 @@ class Comparison:
         return float(_p_of(apart, error, freedom, self.decision.used))
 
     def text(self) -> str:
-        """The ratio in words: ``3.1 times (2.9 to 3.4)``, ``no difference that matters (1.02, 0.97 to 1.08)``, ``open
-        (1.2, 0.9 to 1.6; about 3 more trials)``."""
+        """The ratio in words: ``3.1 times (2.9 to 3.4)``, ``no difference that matters (1.02, 0.97 to 1.08)``,
+        ``inconclusive (1.2, 0.9 to 1.6; about 3 more trials)``."""
         told, ratio = self.decision, self.ratio
         if ratio is None:
             return "not measured"
@@ -376,7 +376,7 @@ class Comparison:
         if self.equivalent:
             return f"no difference that matters ({figures})"
         more = "too noisy" if told.blocks_needed is None else f"about {plural(told.blocks_needed, 'more trial')}"
-        return f"open ({figures}; {more})"
+        return f"inconclusive ({figures}; {more})"
 
 
 def compare(numerator: Costs, denominator: Costs, effect: float | None = None, alpha: float = ALPHA) -> Comparison:

@@ -213,7 +213,9 @@ def _pixels(drawing: Figure, words: str) -> str:
     move what is below."""
     drawn_webp = io.BytesIO()
     density = 1.5 * _SCREEN_PX / drawing.get_figwidth()
-    drawing.savefig(drawn_webp, format="webp", dpi=density, facecolor="white", pil_kwargs={"quality": 80})
+    drawing.savefig(
+        drawn_webp, format="webp", dpi=density, facecolor="white", pil_kwargs={"quality": 80}, **style.whole(drawing)
+    )
     data = base64.b64encode(drawn_webp.getvalue()).decode()
     height_px = round(_SCREEN_PX * drawing.get_figheight() / drawing.get_figwidth())
     return (
@@ -233,7 +235,10 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
 def _frame_bundle(frame: pd.DataFrame, **_asked: Any) -> dict[str, Any]:
     """A frame as JupyterLab and pages show it: in a region that scrolls, where it brings none."""
     plain, own = type(frame) is pd.DataFrame, cast(Any, frame)  # a comparison brings its own
-    inner = frame.to_html(max_rows=10, max_cols=12) if plain else str(own._repr_html_())
+    # An empty header cell is none to a screen reader.
+    inner = (
+        frame.to_html(max_rows=10, max_cols=12).replace("<th></th>", "<td></td>") if plain else str(own._repr_html_())
+    )
     label = f"Rows: {', '.join(map(str, frame.columns[:3]))}"
     return {"text/html": region(inner, label) if plain else inner, "text/plain": repr(frame)}
 

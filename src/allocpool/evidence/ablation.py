@@ -207,6 +207,6 @@ def caption(judged: Sequence[Ablation], intervals: str = STUDENT) -> str:
     within = "".join(f", over a published figure those within {one:g} times it" for one in about)
     return (
         f"Ratios above 1 are as claimed{within}. {TURNS.capitalize()}: shown to be as claimed after the change; "
-        f"{PART}: shown to move that way, not as far; {NOT_THE_CAUSE}: shown not to move by what matters. All changes "
-        f"of the table are decided together; {intervals}."
+        f"{PART}: shown to move that way, not as far; {NOT_THE_CAUSE}: shown not to move "
+        f"beyond the equivalence margin. All changes of the table are decided together; {intervals}."
     )

@@ -32,7 +32,7 @@ from scipy import stats as scipy_stats
 from allocpool import stats
 from allocpool.decisions import ALPHA, Comparison, Decision
 
-OPEN = "open"
+OPEN = "inconclusive"
 """Of a verdict and of a row: the trials do not decide it."""
 REPRODUCED, REFUTED, MIXED = "reproduced", "refuted", "mixed"
 OUTCOMES = (REPRODUCED, REFUTED, MIXED, OPEN)
@@ -264,7 +264,7 @@ def published_says(claim: Claim[Any]) -> str | None:
     borne_out = evidence.count(AS_PUBLISHED)
     if borne_out >= _LEAST_ROWS[claim.asks](total):
         return f"borne out, {borne_out} of {total}"
-    return f"denied in {against} of {total}" if against else f"left open, {borne_out} of {total}"
+    return f"denied in {against} of {total}" if against else f"inconclusive, {borne_out} of {total}"
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def agreement(questions: pd.DataFrame, combined: pd.DataFrame) -> str:
     level = combined["verdict"].eq(EQUIVALENT).sum()
     found.append(
         f"Over hosts, as a sample of such hosts, {decided} are decided, {level} show no difference that matters, and "
-        f"{len(combined) - decided - level} are open; beyond their own noise hosts differ by a factor of "
+        f"{len(combined) - decided - level} are inconclusive; beyond their own noise hosts differ by a factor of "
         f"{stats.significant(float(combined['spread'].median()))} in the median question, and of "
         f"{stats.significant(float(combined['spread'].max()))} in the widest."
     )

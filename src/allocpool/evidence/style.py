@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -195,12 +196,16 @@ def finish(
 
 
 def _name_configurations(grid: Any, handles: Sequence[Artist]) -> None:
-    """Name configurations as strangers read them: in titles of panels, on axes, in the legend."""
+    """Name configurations as strangers read them: in titles of panels, no wider than these, on axes, in the legend."""
+    widest = int(WIDTH * 72 / grid._ncol / (0.52 * TEXT))
     for axis in grid.axes.flat:
         title = axis.get_title().replace("\n", " ")
-        if spelled_out(title) != title:
-            axis.set_title(spelled_out(title))
+        lines = (spelled_out(title) if spelled_out(title) != title else axis.get_title()).splitlines()
+        axis.set_title("\n".join(textwrap.fill(line, widest, break_long_words=False) for line in lines))
         for which in ("x", "y"):
+            label = getattr(axis, f"get_{which}label")().replace("\n", " ")
+            if spelled_out(label) != label:
+                getattr(axis, f"set_{which}label")(textwrap.fill(spelled_out(label), 20, break_long_words=False))
             names = [label.get_text() for label in getattr(axis, f"get_{which}ticklabels")()]
             if any(spelled_out(name) != name for name in names):
                 ticks = getattr(axis, f"get_{which}ticks")()
@@ -272,6 +277,10 @@ def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]]) -> None:
 
 
 def _plain(value: float, _position: int = 0) -> str:
+    """A figure at an axis: from 10,000 on in thousands (k) or millions (M), so that neighbours do not touch."""
+    for unit, suffix in ((1e6, "M"), (1e3, "k")):
+        if value >= unit and value >= 1e4:
+            return f"{value / unit:,g}{suffix}"
     return f"{value:,.0f}" if value >= 10 else f"{value:g}"
 
 
@@ -335,6 +344,11 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
     figure.legend(handles=list(handles), loc="outside upper center", ncols=most, handletextpad=0.5, columnspacing=1.2)
 
 
+def whole(figure: Figure) -> dict[str, Any]:
+    """For `savefig`: with long labels at the edges, where no layout makes room for them, as of seaborn's own grids."""
+    return {} if figure.get_layout_engine() else {"bbox_inches": "tight"}
+
+
 def svg(figure: Figure, key: str) -> str:
     """The figure as an ``svg`` element for a page: transparent, inked in the page's own colour, named by what it shows.
 
@@ -342,7 +356,7 @@ def svg(figure: Figure, key: str) -> str:
     """
     drawn = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": key}):
-        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None}, **whole(figure))
     text = re.sub(r"(?s)^.*?(?=<svg)|<metadata>.*?</metadata>", "", drawn.getvalue())
     text = re.sub(r' (d|x|y|points)="[^"]*"', lambda place: re.sub(r"(\.\d\d)\d+", r"\1", place[0]), text)
     text = re.sub(r'\bid="', f'id="{key}-', text)

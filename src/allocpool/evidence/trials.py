@@ -19,16 +19,24 @@ def records(rows: pd.DataFrame) -> list[Any]:
     return list(rows.itertuples())
 
 
-_LABEL = re.compile(r"([a-z][a-z_ ]*) / ([A-Za-z][^/]*) / (\d+)(?: / (.+))?")
+_COLLECTOR = r"((?:gen(?:erational|\.) )?[A-Z]\w*)"
+_LABEL = re.compile(rf"([a-z][a-z_ ]*) / {_COLLECTOR} / (\d+)(?: / (.+))?")
 """Layout, collector and release: how stored tables name a configuration of Java."""
+_INSIDE = re.compile(rf"\b([a-z][a-z_]*) / {_COLLECTOR} / (\d+)\b")
+"""The same within a text, without options."""
 
 
 def spelled_out(cell: Any) -> Any:
-    """Return a cell as a stranger reads it: ``G1, JDK 25`` for ``heap / G1 / 25``; any other cell as it is."""
-    found = _LABEL.fullmatch(cell) if isinstance(cell, str) else None
-    if found is None:
+    """Return a cell as a stranger reads it: ``G1, JDK 25`` for ``heap / G1 / 25``, alone or within a text; any other
+    cell as it is."""
+    if not isinstance(cell, str):
         return cell
-    layout, collector, release, options = found.groups()
+    if (found := _LABEL.fullmatch(cell)) is None:
+        return _INSIDE.sub(lambda label: _words(*label.groups()), cell)
+    return _words(*found.groups())
+
+
+def _words(layout: str, collector: str, release: str, options: str | None = None) -> str:
     words = [collector, f"JDK {release}", "" if layout == "heap" else f"{layout} buffers", options or ""]
     return ", ".join(filter(None, words))
 

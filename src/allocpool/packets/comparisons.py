@@ -23,7 +23,7 @@ from allocpool.runtimes.collectors import FEATURES
 
 POOLING_STRATEGIES = ("alloc", "mix", "pool")
 """Those that the article sets against each other."""
-UNDECIDED = "Open"
+UNDECIDED = "Inconclusive"
 
 
 class Cell(NamedTuple):

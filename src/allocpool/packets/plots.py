@@ -92,7 +92,7 @@ def stability(trials: pd.DataFrame) -> Figure:
     for line, name in zip(grid.ax.lines, reversed(hue), strict=True):
         line.set_linestyle(_DASHES[name])
     rule(grid, x=effect)
-    grid.ax.annotate(f" {effect:g}: what matters", (effect, 0.04))
+    grid.ax.annotate(f" {effect:g}: equivalence margin", (effect, 0.04))
     grid.set(xlim=(1, max(1.5 * effect - 0.5, float(np.quantile(pairs["ratio"], 0.99)))))
     grid.set_axis_labels("two trials of one configuration: dearer over cheaper", "share of pairs within")
     within = float((pairs["ratio"] <= effect).mean())

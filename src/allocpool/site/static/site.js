@@ -15,6 +15,16 @@
     button.addEventListener("click", () => show(root.classList.contains("code-hidden")));
   }
 
+  // What scrolls sideways is reached by keyboard, too.
+  const scrolls = () => {
+    for (const region of document.querySelectorAll(".highlight > pre, .table-wrapper")) {
+      region.tabIndex = region.scrollWidth > region.clientWidth ? 0 : -1;
+    }
+  };
+  scrolls();
+  window.addEventListener("resize", scrolls);
+  if (button) button.addEventListener("click", scrolls);
+
   // campaigns.js, beside the folders of all sites here, lists them: folder, label and pages of each.
   const campaigns = window.allocpoolCampaigns || [];
   const here = location.pathname.split("/").slice(-2);

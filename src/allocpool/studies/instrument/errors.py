@@ -67,7 +67,7 @@ def found_table() -> pd.DataFrame:
     shares = rates[["found", "of_verdicts", "equivalent", "open"]].map(_share)
     names = {
         "found": "true differences found", "of_verdicts": "false, of verdicts",
-        "equivalent": "equal ones shown not to matter", "open": "open",
+        "equivalent": "equal ones shown not to matter", "open": "inconclusive",
     }  # fmt: skip
     facts = rates[["ratio", "rule", "trials"]].rename(columns={"ratio": "true ratio"}).astype({"trials": int})
     return pd.concat([facts, shares.rename(columns=names)], axis=1)

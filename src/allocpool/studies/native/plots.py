@@ -32,7 +32,7 @@ def ladder_gains(table: pd.DataFrame) -> Figure:
         axis.plot(mine["ns"], mine["step"].map(order.index), color=GRID, linewidth=1.2, zorder=1)
         for row in records(mine):
             gain = "" if pd.isna(row.gain) else f" \u00f7 {stats.significant(row.gain, 2)}"
-            gain += " (open)" if str(row.gain_text).startswith("open") else ""
+            gain += " (inconclusive)" if str(row.gain_text).startswith("inconclusive") else ""
             axis.annotate(f"{stats.significant(row.ns)}{gain}", (1, order.index(row.step)), xytext=(4, 0), va="center",
                           xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
     log_axes(grid, "x", table["ns"], 2, most=1)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from allocpool.evidence import style
 from allocpool.evidence.style import by_panel, colour_of, finish, log_axes, mark, marks, nothing, panels, rule
-from allocpool.evidence.trials import records
+from allocpool.evidence.trials import records, spelled_out
 from allocpool.packets import style as packets
 from allocpool.packets.cells import CONTROLS, ORDERED_BY, configuration_order, present, with_cost
 from allocpool.packets.specs import CASES, OPTION_FIELDS
@@ -196,9 +196,8 @@ def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
 def lost_by_cause(attribution: pd.DataFrame, losses: pd.DataFrame) -> Figure:
     """Share of the packets lost by what overlapped it, one bar per real-time trial of the first block that lost any."""
     named = losses[losses["block"] == losses["block"].min()].copy()
-    short, _ = short_names(list(named["configuration"].unique()))
     named["name"] = [
-        f"{short[row.configuration]} {row.strategy} {row.case} / queue {row.input_queue_ms:g} ms"
+        f"{spelled_out(row.configuration)}, {row.strategy} {row.case} / queue {row.input_queue_ms:g} ms"
         + (f", {row.disturbance.replace('_', ' ')}" if pd.notna(row.disturbance) else f", heap {row.heap_mb} MB")
         for row in records(named)
     ]

@@ -53,7 +53,7 @@ Array = npt.NDArray[np.float64]
 
 STRATEGIES = ("alloc", "pool")
 EITHER, POOL_ONLY, ALLOCATE_ONLY, NEITHER = "either", "pool only", "allocate only", "neither"
-UNKNOWN = "open"
+UNKNOWN = "inconclusive"
 REGIONS = (EITHER, POOL_ONLY, ALLOCATE_ONLY, NEITHER)
 FEWEST_TRIALS = 8
 """Of a boundary, two for each of its coefficients: with fewer nothing is reported of it."""

@@ -37,7 +37,7 @@ def verdict(tables: Mapping[str, pd.DataFrame]) -> str:
     trials = tables["map"]
     found = maps.boundaries(trials)
     if not found["edge_ns"].notna().any():
-        return "**Open.** No trials show yet where allocating or pooling begins to lose messages."
+        return "**Inconclusive.** No trials show yet where allocating or pooling begins to lose messages."
     result = maps.comparisons(trials)
     pool, alloc, equal = (int((result["verdict"] == way).sum()) for way in (B_CHEAPER, A_CHEAPER, EQUIVALENT))
     return (

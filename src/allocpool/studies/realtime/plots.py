@@ -19,7 +19,7 @@ from allocpool.evidence.trials import finished, records, spelled_out
 from allocpool.packets import style as packets
 from allocpool.packets.cells import CONFIGURATION, configuration_order, present
 from allocpool.packets.specs import CASES
-from allocpool.packets.style import BY_COLOUR, STRATEGY_STYLE, ends, short_names, strategy_looks
+from allocpool.packets.style import BY_COLOUR, STRATEGY_STYLE, ends, strategy_looks
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import cell_trials
@@ -68,12 +68,16 @@ def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     shaded."""
     facts = finished(trials)
     facts = facts[facts["block"] == facts["block"].min()]
-    short, _ = short_names(list(facts["configuration"].unique()))
-    what = facts["strategy"] + ", case " + facts["case"]
-    for name, words in (("input_queue_ms", ", queue {:g} ms"), ("heap_factor", ", heap x{:g}")):
-        if (values := facts[name].fillna(1.0).astype(float)).nunique() > 1:
-            what += values.map(words.format).astype("str")
-    named = facts.assign(name=facts["configuration"].map(short).astype("str") + ",\n" + what)
+    facts = facts.astype({"input_queue_ms": float}).fillna({"heap_factor": 1.0})
+    varied = {"case": "case {}", "input_queue_ms": "queue {:g} ms", "heap_factor": "heap x{:g}"}
+    varied = {name: words for name, words in varied.items() if facts[name].nunique() > 1}
+    named = facts.assign(
+        name=[
+            f"{spelled_out(row.configuration)}, {row.strategy}\n"
+            + ", ".join(words.format(getattr(row, name)) for name, words in varied.items())
+            for row in records(facts)
+        ]
+    )
     joined = samples.merge(named[["trial_id", *CONFIGURATION, "name"]], on="trial_id")
     joined = joined[joined["generated"] > 0]
     if joined.empty:

@@ -14,7 +14,7 @@ from scipy import stats as scipy_stats
 from allocpool import stats
 from allocpool.campaign import hosts, store
 from allocpool.decisions import ALPHA, FEWEST
-from allocpool.evidence.trials import finished, records
+from allocpool.evidence.trials import finished, records, spelled_out
 from allocpool.packets.published import ARTICLE, with_published
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, configuration_grid, key_of
 from allocpool.stats import significant
@@ -114,7 +114,7 @@ def take_home(profile: str) -> str:
     """The verdict on what a campaign of this profile left; runs nothing."""
     tables, provenance = store.stored(STUDY.name, profile)
     if provenance is None:
-        return "**Open.** Real time was not measured under this profile."
+        return "**Inconclusive.** Real time was not measured under this profile."
     return conclusion(tables, realtime_cells(tables))
 
 
@@ -122,10 +122,10 @@ def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
     """The verdict of the cells and of the decision map, as far as a profile has them; what is decided first."""
     found = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
     found += [map_story.verdict(tables)] if len(tables["map"]) else []
-    return "\n\n".join(sorted(found, key=lambda words: words.startswith("**Open.**")))
+    return "\n\n".join(sorted(found, key=lambda words: words.startswith("**Inconclusive.**")))
 
 
-_DECIDED = POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes", "open"
+_DECIDED = POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes", "inconclusive"
 
 
 def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
@@ -178,12 +178,12 @@ def verdict(cells: pd.DataFrame) -> str:
     """Pool or allocate, over the Java cells that have both."""
     both = pool_or_allocate(cells)
     if both.empty:
-        return "**Open.** No Java configuration was measured both ways."
+        return "**Inconclusive.** No Java configuration was measured both ways."
     pool, alloc, neither, unshown = (int((both["decided"] == word).sum()) for word in _DECIDED)
     if not pool + alloc:
         few = f"A verdict takes {FEWEST} trials that tell."
         why = "The trials so far do not decide." if both["enough"].any() else few
-        return f"**Open.** {stats.plural(len(both), 'Java configuration and case')}, none is decided. {why}"
+        return f"**Inconclusive.** {stats.plural(len(both), 'Java configuration and case')}, none is decided. {why}"
     word = "pool" if pool and not alloc else "allocate" if alloc and not pool else "it depends"
     return (
         f"**In real time: {word}.** Of {len(both)} Java configurations and cases, pooling keeps up with a smaller "
@@ -204,7 +204,10 @@ def lost_at_published_sizes(profile: str, host_id: str | None) -> str:
         return ""
     here = done[done["host_id"] == host_id]
     one = here if len(here) else done[done["host_id"] == done["host_id"].mode().iloc[0]]
-    cells = with_published(one, published_realtime()).groupby(["case", "configuration", "strategy"], observed=True)
+    one = with_published(one, published_realtime())
+    cells = one.assign(configuration=one["configuration"].map(spelled_out)).groupby(
+        ["case", "configuration", "strategy"], observed=True
+    )
     found = pd.DataFrame({"lost": {key: _lost(rows) for key, rows in cells}, "n": cells.size()})
     both = pd.DataFrame(found.unstack()).reindex(columns=pd.MultiIndex.from_product([["lost", "n"], _SIDES])).dropna()
     if both.empty:

@@ -43,7 +43,7 @@ _APART = 100_000
 FILE = "advice.csv"
 MINUTES, LONG_MINUTES = 10.0, 60.0
 """Of an advice and of its long plan, unless asked otherwise."""
-AGREE, DISAGREE, OPEN = "agree", "DISAGREE", "open"
+AGREE, DISAGREE, OPEN = "agree", "DISAGREE", "inconclusive"
 _KEY = ["workload", "host_id"]
 _COLUMNS = [
     *_KEY, "processor", "code_hash", "minutes", "advice", "ratio", "low", "high", "n",

@@ -22,9 +22,9 @@ from allocpool.stats import geometric_mean
 from allocpool.studies.your_workload.specs import MessagesSpec
 from allocpool.studies.your_workload.workload import Cell, Workload
 
-ALLOCATE, TAKE_FROM_POOL, EITHER, UNDECIDED, NEITHER = "allocate", "pool", "either", "open", "neither"
+ALLOCATE, TAKE_FROM_POOL, EITHER, UNDECIDED, NEITHER = "allocate", "pool", "either", "inconclusive", "neither"
 """Answers; the last one only of a workload that differs from the reader's."""
-HOLDS, LOSES, UNKNOWN = "holds", "loses", "open"
+HOLDS, LOSES, UNKNOWN = "holds", "loses", "inconclusive"
 GIVEN_UP_AFTER = 2
 """Trials without a figure after which a cell gets no more."""
 _OUT_BEYOND, _IN_BELOW = 0.2, 0.5

@@ -71,7 +71,7 @@ def answer(advice: Advice) -> str:
         if advice.effect.n < _FEWEST_TO_FORECAST
         else "no time would settle it"
     )
-    return f"**Open{_on(advice)}**; {more}. {effect}"
+    return f"**Inconclusive{_on(advice)}**; {more}. {effect}"
 
 
 def opening(advice: Advice, trials: pd.DataFrame) -> str:
