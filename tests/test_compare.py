@@ -191,6 +191,15 @@ def test_a_csv_of_two_sides_is_decided(tmp_path: Path) -> None:
     assert rows(tmp_path / "base", tmp_path / "new")[""]["ratio"] == pytest.approx(row["ratio"])
 
 
+def test_blocks_are_in_the_order_of_the_numbers_in_their_names(tmp_path: Path) -> None:
+    a, b = (
+        costs(13),
+        [100.0 * 1.1**at for at in range(13)],
+    )  # of 13 trials the look at the twelfth decides: order matters
+    found = [rows(csv(tmp_path / "x.csv", a, b, block))[""] for block in ("{}", "run{}", "run {} of 13")]
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.parametrize(
     ("delimiter", "comma", "encoding"),
     [(";", True, "utf-8"), ("\t", True, "utf-8-sig"), (",", False, "utf-16"), ("|", False, "utf-8-sig")],

@@ -78,8 +78,8 @@ def plural(count: int, noun: str) -> str:
 
 
 def matters_from(effect: float) -> str:
-    """``A difference matters from 10% on.``, of the smallest ratio that matters, 1.1."""
-    return f"A difference matters from {100 * (effect - 1):.3g}% on."
+    """``Equivalence margin: 10%.``, of the smallest ratio that matters, 1.1."""
+    return f"Equivalence margin: {100 * (effect - 1):.3g}%."
 
 
 def times(count: int) -> str:
