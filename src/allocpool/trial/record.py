@@ -36,8 +36,9 @@ GC_LOG = "gc.log"
 
 
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_ODD_NUMBER = re.compile(rb"NaN|Infinity|[0-9][eE]\+?[0-9]{3}|[0-9]{21}")
-"""In the text of a record, what may be read as no finite number of 64 bits; seldom there, so that few are walked."""
+_ODD_NUMBER = re.compile(rb"NaN|Infinity|[\s\[:,][-0-9.]*(?:[0-9][eE]\+?[0-9]{3}|[0-9]{21})")
+"""In the text of a record, what may be read as no finite number of 64 bits, and no hash; seldom there, so that few are
+walked."""
 
 
 class JvmLaunch(BaseModel):
