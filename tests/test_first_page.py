@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +15,7 @@ from allocpool import findings
 from allocpool.decisions import EFFECT
 from allocpool.errors import UserError, unknown_choice
 from allocpool.evidence import tables
-from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, evaluate
+from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, Missing, evaluate
 
 Configurations = tuple[tuple[object, ...], ...]
 CONFIGURATIONS: Configurations = (
@@ -86,6 +87,21 @@ def test_claims_have_addresses_and_not_tested_is_not_open() -> None:
     for page, order in ((first_page, "abcd"), (own_page, "dacb")):  # what is decided first, or as the source tells
         assert re.findall(r'<tr id="claim-([^"]*)"', page) == list(order)
     assert 'href="02_batch.ipynb#claim-b"' in first_page and "<details>" not in first_page
+
+
+@pytest.mark.parametrize(
+    ("reasons", "word"),
+    [
+        (["this machine has 2 processors"], tables.CANNOT), ([], tables.NOT_TESTED),
+        (["this machine has 2 processors", "not part of this campaign"], tables.NOT_TESTED),
+    ],
+)  # fmt: skip
+def test_a_claim_that_the_machine_can_not_test_is_told_from_one_that_the_campaign_left_out(
+    reasons: list[str], word: str
+) -> None:
+    (verdict,) = evaluate([claim("a", NOT_MEASURED)], 0.0)
+    missing = tuple(Missing("a machine of many processors", why) for why in reasons)
+    assert tables.outcome_of(replace(verdict, missing=missing)) == word
 
 
 def test_a_refusal_renders_itself_in_one_line() -> None:

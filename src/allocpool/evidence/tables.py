@@ -32,7 +32,9 @@ from allocpool.evidence.trials import spelled_out
 _CHANCES = ("p", "p_against")
 NOT_TESTED = "not tested"
 """Of a claim of whose comparisons none was measured, where another one is open."""
-_AFTER_DECIDED = {OPEN: 1, NOT_TESTED: 2}
+CANNOT = "this machine can't"
+"""Of a claim that was not tested since the machine lacks what it takes: processors."""
+_AFTER_DECIDED = {OPEN: 1, NOT_TESTED: 2, CANNOT: 3}
 _NUMBERS = ("effect", "from", "to", "n")
 _EVIDENCE = "evidence"
 _COLUMNS = ("claim", "verdict", "judged on", *_NUMBERS, _EVIDENCE, "its own figures", "found", "missing", "source")
@@ -53,9 +55,11 @@ class Judged:
 
 
 def outcome_of(verdict: Verdict) -> str:
-    """The verdict in a word: what nothing was measured of is not tested."""
-    untested = verdict.outcome == OPEN and not (verdict.evidence["shown"] != NOT_MEASURED).any()
-    return NOT_TESTED if untested else verdict.outcome
+    """The verdict in a word: what nothing was measured of is not tested, or can't be on this machine."""
+    if verdict.outcome != OPEN or (verdict.evidence["shown"] != NOT_MEASURED).any():
+        return verdict.outcome
+    lacks = [item.why.startswith("this machine") for item in verdict.missing]
+    return CANNOT if lacks and all(lacks) else NOT_TESTED
 
 
 def claim_rows(judged: Iterable[Judged]) -> pd.DataFrame:
