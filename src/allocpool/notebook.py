@@ -26,8 +26,8 @@ from matplotlib.figure import Figure
 from allocpool import stats
 from allocpool.api import command as command
 from allocpool.api import source as source
-from allocpool.campaign import hosts, store
-from allocpool.campaign.registry import every_study, room
+from allocpool.campaign import hosts, profiles, store
+from allocpool.campaign.registry import STUDY_NAMES, every_study, room
 from allocpool.campaign.study import Study
 from allocpool.decisions import effect_that_matters, judge_by, judged_by
 from allocpool.errors import unknown_choice
@@ -114,8 +114,12 @@ def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | Non
 
 
 def answers(profile: str) -> Iterator[tuple[Study[Any], str]]:
-    """What to take home from every study, in a paragraph; each judged by the effect that matters to it."""
+    """What to take home from every study that the profile has or that ran under it, in a paragraph; each judged by the
+    effect that matters to it."""
+    asked = profiles.studies_of(profile) if profile in profiles.names() else STUDY_NAMES
     for study in every_study():
+        if study.name not in asked and store.stored(study.name, profile)[1] is None:
+            continue
         with judged_by(store.effect_of(profile, study.name)):
             found = room(study.name, "story").take_home(profile)
         yield study, " ".join(found.split("\n\n")[0].split())

@@ -117,7 +117,7 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True, calle
         for row, verdict in zip(rows.to_dict("records"), verdicts, strict=True)
     )
     note = (
-        f"{tally(verdicts, called)} Not tested: nothing that it speaks of was measured; open: its trials do "
+        f"{tally(verdicts, called)} Not tested: nothing that it speaks of was measured; inconclusive: its trials do "
         "not decide it. Effect: of the comparisons that it makes, the one most surely against a claim that is refuted "
         "or mixed, else the one least surely for it; above 1 is as claimed."
     )
