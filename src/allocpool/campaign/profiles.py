@@ -163,7 +163,7 @@ class _Core(yaml.SafeLoader):
         """PyYAML's hook: the keys of a mapping, each once."""
         seen = set()
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.value == "<<":
+            if key.tag != "tag:yaml.org,2002:str" or key.value == "<<":
                 raise yaml.constructor.ConstructorError(None, None, "a key is a word", key.start_mark)
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value} is given twice", key.start_mark)
