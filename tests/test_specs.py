@@ -157,6 +157,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"blocks": 0}, "blocks: 1 or more"),
         ({"scale": "big"}, "a number, not 'big'"),
         ({"blocks": "1_0"}, "blocks: a number, not 1_0"),
+        ({"groups": {1.5: {}, "a": {}}}, "a key is a word"),
     ],
 )
 def test_a_wrong_override_is_told_in_one_line(overrides: dict[str, object], names: str) -> None:

@@ -86,7 +86,11 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
         key: value for key, value in whole.items() if value is not None and _plain(value) != _plain(settings.get(key))
     }
     if changes:
-        digest = hashlib.sha256(json.dumps(changes, sort_keys=True, default=str).encode()).hexdigest()[:6]
+        try:
+            text = json.dumps(changes, sort_keys=True, default=str)
+        except TypeError:  # numbers and words do not sort, as keys from Python may be
+            raise UserError(f"study {study.name}, profile {profile}: a key is a word") from None
+        digest = hashlib.sha256(text.encode()).hexdigest()[:6]
         changes["profile"] = f"{profile}-{digest}"
     try:
         profile_settings: StudyProfile = study.profile_model(**{**settings, **changes})

@@ -203,9 +203,10 @@ def _name_configurations(grid: Any, handles: Sequence[Artist]) -> None:
         lines = (spelled_out(title) if spelled_out(title) != title else axis.get_title()).splitlines()
         axis.set_title("\n".join(textwrap.fill(line, widest, break_long_words=False) for line in lines))
         for which in ("x", "y"):
-            label = getattr(axis, f"get_{which}label")().replace("\n", " ")
-            if spelled_out(label) != label:
-                getattr(axis, f"set_{which}label")(textwrap.fill(spelled_out(label), 20, break_long_words=False))
+            label = getattr(axis, f"{which}axis").label  # set_ylabel would move it, too
+            name = label.get_text().replace("\n", " ")
+            if spelled_out(name) != name:
+                label.set_text(textwrap.fill(spelled_out(name), 20, break_long_words=False))
             names = [label.get_text() for label in getattr(axis, f"get_{which}ticklabels")()]
             if any(spelled_out(name) != name for name in names):
                 ticks = getattr(axis, f"get_{which}ticks")()
