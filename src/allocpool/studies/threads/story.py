@@ -35,17 +35,14 @@ def at_most_threads(trials: pd.DataFrame) -> pd.DataFrame:
 def over(trials: pd.DataFrame, column: str, one: object, other: object, value: str = CPU) -> pd.DataFrame:
     """Return ``value`` where ``column`` is ``one`` over that where it is ``other``, all else equal: a row for each that
     was measured both ways in batch."""
-    keys = [name for name in (*KEYS, "padded") if name != column]
+    keys = [name for name in KEYS if name != column]
+    trials = trials if column == "padded" else trials[trials["padded"]]
     rows = []
     for key, group in ended(batch(trials)).groupby(keys, observed=True):
-        sides = [group.loc[group[column] == side, value].dropna().astype(float) for side in (one, other)]
-        if all(map(len, sides)):
-            rows.append((*key, compare(*sides).text()))
-    return (
-        pd.DataFrame(rows, columns=[*keys, "ratio"])
-        .replace({"strategy": LABELS})
-        .drop(columns="padded", errors="ignore")
-    )
+        a, b = (group.loc[group[column] == side, value].dropna().astype(float) for side in (one, other))
+        if len(a) and len(b):
+            rows.append((*key, compare(a, b).text()))
+    return pd.DataFrame(rows, columns=[*keys, "ratio"]).replace({"strategy": LABELS})
 
 
 def medians(trials: pd.DataFrame, columns: Sequence[str], by: Sequence[str] = ()) -> pd.DataFrame:

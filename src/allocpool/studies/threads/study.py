@@ -7,7 +7,7 @@ it asks for more threads than the machine has processors: then they take turns.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -135,7 +135,7 @@ def plan_threads(profile: ThreadsProfile, machine: Machine) -> list[Planned]:
     return planned
 
 
-def _too_many(spec: WorkersSpec, cores: int, crowded: set[tuple[str, int]]) -> str | None:
+def _too_many(spec: WorkersSpec, cores: int, crowded: Collection[tuple[str, int]]) -> str | None:
     if spec.processors <= cores:
         return None
     if spec.interval_ns is not None:
