@@ -1,4 +1,4 @@
-"""What a buffer costs by its size, and what mixed sizes do to memory over time."""
+"""What a buffer costs by its size."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool.evidence import style
-from allocpool.evidence.style import by_panel, finish, label_lines, log_axes, looks, nothing, panels, size, stated
+from allocpool.evidence.style import by_panel, finish, label_lines, log_axes, looks, nothing, panels, stated
 from allocpool.evidence.tables import means
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
-from allocpool.packets.style import COLOURS, points
+from allocpool.packets.style import COLOURS
 from allocpool.studies.allocation.claims import published_as_trials
-from allocpool.studies.allocation.specs import OPERATIONS
 from allocpool.studies.allocation.story import label
 
 _CPP, _ARRAYS, _OTHER = "C++", "Java: byte[]", "Java: other ways"
@@ -67,63 +66,3 @@ def _briefly(name: str, panel: str) -> str:
     """Return a name as it stands at its line, without what the title of the panel says."""
     name = name.replace("byte[] on ", "").replace("byte[]", "") if panel == _ARRAYS else name
     return name.replace(" ByteBuffer", "").replace("generational", "gen.").strip()
-
-
-def access_cost(trials: pd.DataFrame) -> Figure:
-    """Draw time per byte of a pass by memory, a panel per operation; bars: spread over trials, crosses: published."""
-    done = finished(trials[trials["mode"] == "access"])
-    if done.empty:
-        return nothing("no pass has been measured yet")
-    done = done.assign(name=done["memory"].astype(str) + " / " + done["served_by"].astype(str))
-    order, operations = sorted(done["name"].unique()), present(OPERATIONS, done["operation"])
-    cells = means(done, ["operation", "name"], "ns_per_byte").assign(by="here")
-    grid = points(cells, "ns", order, {"here": (style.BLUE, "o")}, "ns per byte (log scale); crosses: as published",
-                  by="by", y="name", col="operation", col_order=operations)  # fmt: skip
-    theirs = published_as_trials().merge(done[["name", "memory"]].drop_duplicates(), on="memory")
-    theirs = theirs.assign(ns=theirs["ns_per_pass"] / theirs["bytes"])
-    for _operation, axis, crosses in by_panel(grid, theirs):
-        axis.plot(crosses["ns"], crosses["name"].map(order.index), linestyle="", marker="x", color=style.INK)
-    log_axes(grid, "x", [*cells["low"], *cells["high"], *theirs["ns"]], most=3)  # panels share it
-    titles = {operation: operation.replace("_", " ") for operation in operations}
-    return finish(grid, "Time per byte of a pass, by memory.", title=titles)
-
-
-_MEASURES = {
-    "resident_over_live": "resident / live",
-    "p99_ns": "99th percentile,\nns",
-    "speed": "million op / s",
-}
-
-
-def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str = "phases") -> Figure:
-    """Draw resident growth over bytes alive, 99th percentile of allocation and throughput over the bytes allocated.
-
-    One line per allocator or heap, of its first block; dashed lines part phases, the dotted one is the percentile of
-    the empty interval.
-    """
-    measured = finished(trials[(trials["distribution"] == distribution) & (trials["block"] == trials["block"].min())])
-    if measured.empty:
-        return nothing(f"no curve over {distribution} sizes has been measured yet")
-    measured = measured.assign(name=_names(measured), side=measured["language"].map({"cpp": _CPP, "java": "Java"}))
-    curves = windows[windows["operations"] > 0].merge(measured[["trial_id", "name", "side"]], on="trial_id")
-    curves["speed"] = curves["operations"] / (curves["end_ns"] - curves["start_ns"]) * 1e3
-    long = curves.melt(["name", "side", "turnover"], list(_MEASURES), "measure", "value").astype({"value": float})
-    sides, colours = present((_CPP, "Java"), long["side"]), looks(sorted(long["name"]))["palette"]
-    dashes = {name: "" if place < len(style.PALETTE) else (2, 1) for place, name in enumerate(colours)}
-    grid = sns.relplot(
-        long.dropna(), kind="line", x="turnover", y="value", hue="name", style="name", dashes=dashes, estimator=None,
-        palette=colours, row="measure", row_order=list(_MEASURES), col="side", col_order=sides,
-        facet_kws={"sharey": "row"}, **size(len(sides), 2.0),
-    )  # fmt: skip
-    ends_of = curves.groupby(["side", "phase"], sort=False, observed=True)["turnover"].max()
-    for (measure, side), axis in grid.axes_dict.items():
-        for end in ends_of[side].iloc[:-1]:
-            axis.axvline(end, color="#bbbbbb", linewidth=0.8, linestyle="--")
-        if measure == "p99_ns":
-            empty = measured.loc[measured["side"] == side, "empty_p99_ns"].astype(float).median()
-            axis.axhline(float(empty), color=style.INK, linestyle=":")
-        log_axes(axis, "y", long.loc[long["measure"] == measure, "value"])
-        axis.set(title=side, xlim=(0, float(ends_of[side].iloc[-1])))
-        axis.set_ylabel(f"{_MEASURES[measure]} (log)" if side == sides[0] else "")
-    text = f"Memory under mixed sizes over the phases {', '.join(map(str, ends_of[sides[0]].index))}."
-    return finish(grid, text, 1, "", x="bytes allocated, as a multiple of the largest live set")

@@ -1,4 +1,4 @@
-"""Figures of many threads: all comparisons at a glance, cost against threads by strategy, losses by ring."""
+"""All comparisons of many threads at a glance."""
 
 from __future__ import annotations
 
@@ -12,22 +12,18 @@ from allocpool.evidence.style import (
     ORANGE,
     PURPLE,
     SKY,
-    STATED,
     WIDTH,
     finish,
     log_axes,
     mark,
     nothing,
-    panels,
     rule,
 )
-from allocpool.evidence.trials import counted, finished
 from allocpool.packets.by_size import INCONCLUSIVE
 from allocpool.packets.cells import present
-from allocpool.studies.threads.cells import CPU
-from allocpool.studies.threads.strategies import LABELS, STRATEGIES, TOPOLOGIES
+from allocpool.studies.threads.strategies import STRATEGIES, TOPOLOGIES
 
-_COLOURS = {row.label: row.colour for row in STRATEGIES.values()}
+COLOURS = {row.name: row.colour for row in STRATEGIES.values()}
 _LOCK, _ALL, _EACH, _RING, _LIBRARY = (
     "one pool under a lock", "one pool without a lock", "a part for each thread", "no pool: copies", "a library's",
 )  # fmt: skip
@@ -75,43 +71,3 @@ def overview(judged: pd.DataFrame) -> Figure:
     text = f"CPU over that of allocating: {shown['verdict'].value_counts().to_dict()}."
     handles = [*(mark(name, _KINDS[name], "o") for name in kinds), mark(INCONCLUSIVE, marker="X")]
     return finish(grid, text, title="", x="CPU over allocation's, below 1 cheaper (log scale)", handles=handles)
-
-
-def cost_by_threads(trials: pd.DataFrame, topology: str) -> Figure:
-    """Draw CPU a packet against workers, a panel for each configuration: trials, and a line through their medians."""
-    done = finished(counted(trials))
-    done = done[done["topology"] == topology].dropna(subset=[CPU])
-    done = done.assign(strategy=done["strategy"].map(LABELS)).astype({CPU: float, "threads": int})
-    if done.empty:
-        return nothing(f"topology {topology} is not part of this campaign")
-    names = present(_COLOURS, done["strategy"])
-    shared = {"x": "threads", "y": CPU, "hue": "strategy", "hue_order": names, "palette": _COLOURS, "legend": False}
-    # Side by side at a number of workers, or they hide each other.
-    grid = sns.catplot(done, kind="point", **shared, **STATED, dodge=0.8 - 0.8 / len(names) or False, markersize=0,
-                       linewidth=1.2, sharey=False, sharex=False,
-                       **panels("configuration", done["configuration"].unique(), 3.0))  # fmt: skip
-    grid.map_dataframe(sns.stripplot, **shared, dodge=len(names) > 1, size=4, jitter=False)
-    grid.set(ylim=(0, None)).set_axis_labels("workers", "")
-    handles = [mark(name, _COLOURS[name], "o", "-") for name in names]
-    return finish(grid, f"CPU a packet, {topology}, by workers.", handles=handles, y="CPU of the process, ns a packet")
-
-
-def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
-    """Draw the share of ticks that found their ring full, by interval; a mark is a ring of a trial."""
-    paced = finished(counted(trials[trials["interval_ns"].notna()]))
-    shown = rings.merge(paced[["trial_id", "configuration", "topology", "strategy", "interval_ns"]], on="trial_id")
-    shown = shown[shown["generated"] > 0].assign(strategy=shown["strategy"].map(LABELS))
-    if shown.empty:
-        return nothing("no trial of this campaign ran in real time")
-    shown = shown.assign(
-        lost_percent=100 * shown["lost"] / shown["generated"], interval_us=shown["interval_ns"].astype(float) / 1e3,
-        panel=shown["configuration"] + ", " + shown["topology"],
-    )  # fmt: skip
-    names = present(_COLOURS, shown["strategy"])
-    grid = sns.relplot(
-        shown, x="interval_us", y="lost_percent", hue="strategy", hue_order=names, palette=_COLOURS, style="ring",
-        legend=False, facet_kws={"sharex": False, "sharey": False}, **panels("panel", shown["panel"].unique(), 2.7),
-    )  # fmt: skip
-    grid.set(ylim=(0, None)).set_axis_labels("interval between packets, µs", "lost of each ring, %")
-    text = f"Lost of the ticks of {len(shown)} rings, by interval: {int((shown['lost'] > 0).sum())} lost any."
-    return finish(grid, text, handles=[mark(name, _COLOURS[name], "o") for name in names])
