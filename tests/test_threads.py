@@ -3,6 +3,7 @@ refused in one line; a plan knows the machine's processors."""
 
 from __future__ import annotations
 
+import copy
 import itertools
 from functools import cache
 from pathlib import Path
@@ -23,7 +24,7 @@ from allocpool.packets.comparisons import IN_CPP, NOW, THEN
 from allocpool.studies.threads import claims, tables
 from allocpool.studies.threads.specs import SharingSpec, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, TOPOLOGIES, offered
-from allocpool.studies.threads.study import STUDY, ThreadsProfile
+from allocpool.studies.threads.study import STUDY, ThreadsProfile, place_trial
 from allocpool.studies.threads.tables import COUNTS, TRIALS
 from allocpool.trial.child import native
 from allocpool.trial.record import TrialRecord
@@ -278,6 +279,25 @@ def test_real_time_has_books_of_every_ring_and_of_all(data: Path, language: str,
     lost = sum(ring["lost"] for ring in rings)
     assert (summary["loss_ratio"], summary["packets"]) == (lost / 10_000, 10_000 - lost)
     assert summary["cpu_ns_per_packet"] is None, "who waits for ticks has no cost"
+
+
+def test_adaptive_trials_go_to_where_losses_begin_and_batch_stays_as_planned(data: Path) -> None:
+    asked = profile(adaptive=True, topologies=["sharded"], threads=[2], java=[], strategies=["alloc", "owner"])
+    (question,) = STUDY.questions(asked, Machine(cores=8))
+    cell, record = question.a, ticked("cpp")["sharded"]
+    assert isinstance(cell, ThreadsSpec) and cell.interval_ns is not None
+    assert [item.spec for item in STUDY.plan(asked, Machine(cores=8))] == [question.a, question.b]
+    measured: Any = copy.deepcopy(record.measurement)
+    for lost in (0, 500):
+        measured["ticked"]["figures"] |= {"lost": lost, "generated": 1000, "slip_max_ns": 0}
+        earlier = record.model_copy(update={"spec": cell.model_dump(), "measurement": measured})
+        placed = place_trial(asked, cell, 1, [earlier])
+        assert isinstance(placed, ThreadsSpec) and placed.interval_ns is not None and placed.block == 1
+        assert (placed.interval_ns > cell.interval_ns) == bool(lost)
+    assert place_trial(asked, cell, 2, [record.model_copy(update={"status": "crashed"})] * 2) is None
+    batch = cell.model_copy(update={"interval_ns": None, "input_queue_ms": None})
+    assert [place_trial(asked, batch, block, ()) is None for block in (0, 1)] == [False, True]
+    assert place_trial(asked.model_copy(update={"schedule": "sequential"}), batch, 1, ()) is not None
 
 
 @pytest.mark.parametrize(("apart", "kind"), [(0, "true_sharing"), (8, "false_sharing"), (64, None), (128, None)])
