@@ -37,6 +37,7 @@ from allocpool.studies.allocation.measurement import (
     BuffersMeasurement,
     FragmentationMeasurement,
     JmhMeasurement,
+    Spent,
 )
 from allocpool.studies.allocation.specs import (
     DISTRIBUTIONS,
@@ -159,34 +160,36 @@ def _stated(trial: Trial[Any]) -> Row:
     }
 
 
-def _allocation_rows(record: TrialRecord) -> Rows:
-    trial = read_trial(record, AllocationMeasurement)
+def _timed_rows(record: TrialRecord) -> Rows:
+    """Return the rows of a trial of mode ``allocation`` or ``access``."""
+    access = record.spec["mode"] == "access"
+    trial: Trial[Any] = read_trial(record, AccessMeasurement if access else AllocationMeasurement)
     row, measured = _stated(trial), trial.measurement
     if measured is None or not measured["iterations"]["measured"]:
         return {"trials": [row]}
-    spec, records, books = record.spec, measured["iterations"]["measured"], measured["books"]
-    row |= _timed(record, measured)
-    is_an_act = spec["strategy"] == "pool" or TECHNIQUES[spec["technique"]].frees
+    records, size, each_ns = measured["iterations"]["measured"], record.spec["bytes"], _each_ns(measured)
+    count, start_ns, end_ns = sum(item[2] for item in records), records[0][0], records[-1][1]
     row |= {
-        "ns_per_alloc": sum(item[3] for item in records) / row["count"],
-        "ns_per_free": sum(item[4] for item in records) / row["count"] if is_an_act else None,
-        "ns_per_buffer": _each_ns(measured),
-        "buffers_per_second": 1e9 / _each_ns(measured),
-        "held_bytes": books["held_bytes"],
-        "counted_bytes": books["counted_bytes"],
-        "heap_bytes_per_buffer": books["heap_bytes"] / row["count"] if "heap_bytes" in books else None,
+        "count": count,
+        "seconds": (end_ns - start_ns) / 1e9,
+        "bytes_per_second": size / each_ns * 1e9,
+        "drift_percent": drift_percent(records),
+        **_spent(record, measured, count, start_ns, end_ns),
     }
-    return {"trials": [row], "cpu": cpu_rows(record, measured["cpu"])}
-
-
-def _access_rows(record: TrialRecord) -> Rows:
-    trial = read_trial(record, AccessMeasurement)
-    row, measured = _stated(trial), trial.measurement
-    if measured is None or not measured["iterations"]["measured"]:
-        return {"trials": [row]}
-    each_ns = _each_ns(measured)
-    row |= _timed(record, measured)
-    row |= {"ns_per_pass": each_ns, "ns_per_byte": each_ns / record.spec["bytes"], "checksum": measured["checksum"]}
+    if access:
+        row |= {"ns_per_pass": each_ns, "ns_per_byte": each_ns / size, "checksum": measured["checksum"]}
+    else:
+        books = measured["books"]
+        is_an_act = record.spec["strategy"] == "pool" or TECHNIQUES[record.spec["technique"]].frees
+        row |= {
+            "ns_per_alloc": sum(item[3] for item in records) / count,
+            "ns_per_free": sum(item[4] for item in records) / count if is_an_act else None,
+            "ns_per_buffer": each_ns,
+            "buffers_per_second": 1e9 / each_ns,
+            "held_bytes": books["held_bytes"],
+            "counted_bytes": books["counted_bytes"],
+            "heap_bytes_per_buffer": books["heap_bytes"] / count if "heap_bytes" in books else None,
+        }
     return {"trials": [row], "cpu": cpu_rows(record, measured["cpu"])}
 
 
@@ -202,22 +205,7 @@ def _each_ns(measured: BuffersMeasurement) -> float:
     return (records[-1][1] - records[0][0]) / sum(item[2] for item in records)
 
 
-def _timed(record: TrialRecord, measured: BuffersMeasurement) -> Row:
-    """Return the columns that modes ``allocation`` and ``access`` share."""
-    records = measured["iterations"]["measured"]
-    count, start_ns, end_ns = sum(item[2] for item in records), records[0][0], records[-1][1]
-    return {
-        "count": count,
-        "seconds": (end_ns - start_ns) / 1e9,
-        "bytes_per_second": record.spec["bytes"] / _each_ns(measured) * 1e9,
-        "drift_percent": drift_percent(records),
-        **_spent(record, measured, count, start_ns, end_ns),
-    }
-
-
-def _spent(
-    record: TrialRecord, measured: BuffersMeasurement | FragmentationMeasurement, count: int, start_ns: int, end_ns: int
-) -> Row:
+def _spent(record: TrialRecord, measured: Spent, count: int, start_ns: int, end_ns: int) -> Row:
     """Return CPU by buffer and what the collector did."""
     cpu, java = measured["cpu"], record.spec["language"] == "java"
     reclaim_ns = sum(ns for name, ns in cpu["threads"] if group_of(name) == GC or _RECLAIMERS.match(name))
@@ -308,8 +296,8 @@ def _window_rows(record: TrialRecord, measured: FragmentationMeasurement) -> lis
 
 
 _ROWS = {
-    "allocation": _allocation_rows,
-    "access": _access_rows,
+    "allocation": _timed_rows,
+    "access": _timed_rows,
     "fragmentation": _fragmentation_rows,
     "jmh": _jmh_rows,
 }
