@@ -179,8 +179,8 @@ def _timed(profile: Sizes) -> dict[str, Any]:
 def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
     """Where nothing is ever freed a trial is as long as its memory: derive the packets that fit."""
     spec = BatchSpec(**settings, packets=1)
-    layout = spec.java_layout
-    if layout is None:
+    layout = spec.row
+    if spec.language == "cpp":
         who, takes, given_mb = NEVER_FREES, "", profile.monotonic_mb
         pooled_bytes, per_packet = 0, NEVER_FREED_BYTES
     else:

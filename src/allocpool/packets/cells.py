@@ -40,7 +40,7 @@ def as_set(trials: pd.DataFrame) -> pd.DataFrame:
 
 def without_options(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials of configurations without options, as published but for collector and runtime."""
-    plain = [configuration_of(row).departures == () for row in records(trials)]
+    plain = [configuration_of(row).non_default == () for row in records(trials)]
     return trials[pd.Series(plain, index=trials.index, dtype=bool)]
 
 

@@ -16,7 +16,7 @@ def name_of(configuration: Configuration) -> str:
     else:
         layout = [] if configuration.layout == "heap" else [f"{configuration.layout.replace('_', ' ')} buffers"]
         words = [collector_named(configuration.collector or "").label, f"JDK {configuration.runtime}", *layout]
-    return ", ".join([*words, *([configuration.beside_layout] if configuration.beside_layout else [])])
+    return ", ".join([*words, *([configuration.beyond_layout] if configuration.beyond_layout else [])])
 
 
 def names_in(trials: pd.DataFrame) -> dict[str, str]:

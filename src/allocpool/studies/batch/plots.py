@@ -106,13 +106,13 @@ def one_change(trials: pd.DataFrame) -> pd.DataFrame:
         configuration = cell_data.configuration_of(row)
         if row.configuration == base:
             words.append("pool as it is" if row.strategy == "pool" else "allocate")
-        elif row.collector == "epsilon" and configuration.departures == ():
+        elif row.collector == "epsilon" and configuration.non_default == ():
             words.append(f"{'pool' if row.strategy == 'pool' else 'allocate'}, no collector (Epsilon)")
         elif row.layout == "flat":
             words.append("pool of plain memory, no references (flat)")
         elif row.collector == "g1" and row.layout == "heap" and row.strategy == "pool":
             words.append(
-                f"pool, {_CHANGES.get(' '.join(configuration.departures), ' '.join(configuration.departures))}"
+                f"pool, {_CHANGES.get(' '.join(configuration.non_default), ' '.join(configuration.non_default))}"
             )
         else:
             words.append("")
