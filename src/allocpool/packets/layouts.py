@@ -107,7 +107,7 @@ class Layout:
         if strategy in self.strategies:
             return None
         because = f" ({self.because})" if self.because else ""
-        return f"layout {name} has no strategy {strategy!r}: choose one of {', '.join(self.strategies)}{because}"
+        return f"layout {name} has no strategy {strategy}: choose one of {', '.join(self.strategies)}{because}"
 
 
 def _implemented(language: Language) -> tuple[str, ...]:
