@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from allocpool.evidence import claims
@@ -20,7 +21,7 @@ def cells_of(trials: pd.DataFrame) -> Cells:
     """Return the Java cells of case B by two metrics: ns a packet in steady state (``steady``), and the first half
     minute over it."""
     done = with_cost(trials[(trials["case"] == "B") & (trials["language"] == "java")])
-    done = done[[not options_on(row) for row in records(done)]]
+    done = done[np.array([not options_on(row) for row in records(done)], dtype=bool)]
     done = done.assign(steady=done["ns_per_packet"], runtime=done["runtime"].astype(int))
     done["start over steady"] = done["start_ns_per_packet"] / done["steady"]
     g1 = done.loc[(done["collector"] == "g1") & (done["layout"] == "heap"), "runtime"]
