@@ -260,7 +260,7 @@ def test_json_has_what_programs_read() -> None:
 
 
 @pytest.mark.parametrize("stops_after", [0, 11])
-def test_ctrl_c_at_the_shell_leaves_json(monkeypatch: pytest.MonkeyPatch, stops_after: int) -> None:
+def test_ctrl_c_at_the_shell_leaves_json(data: Path, monkeypatch: pytest.MonkeyPatch, stops_after: int) -> None:
     monkeypatch.setattr("allocpool.advise.Machine", lambda starts: Laboratory(stops_after=stops_after))
     words = ["--rate", "1e5", "--in-flight", "2000", "--heap", "128m", "--json"]
     done = CliRunner().invoke(main, ["advise", *words])

@@ -17,7 +17,7 @@ from allocpool.evidence.style import by_panel, finish, log_axes, mark, marks, no
 from allocpool.packets.cells import present
 from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.your_workload.advice import Advice
-from allocpool.studies.your_workload.cells import Campaign
+from allocpool.studies.your_workload.cells import label_of, pairs
 from allocpool.studies.your_workload.story import PARAMETERS
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE
 
@@ -118,10 +118,10 @@ def robustness(advice: Advice) -> Figure:
 def set_ups(trials: pd.DataFrame) -> Figure:
     """Draw allocation over the pool in every workload of the study, with its interval."""
     found = [
-        (textwrap.fill(each.label, 30), pool, ratio.estimate, ratio.low, ratio.high)
-        for pool in (POOL, REUSE)
-        for each in Campaign(trials).with_both(ALLOC, pool)
-        if (ratio := compare(each.costs(ALLOC), each.costs(pool)).ratio) is not None
+        (textwrap.fill(label_of(facts), 30), name, ratio.estimate, ratio.low, ratio.high)
+        for name in (POOL, REUSE)
+        for facts, alloc, pool in pairs(trials, ALLOC, name)
+        if (ratio := compare(alloc, pool).ratio) is not None
     ]
     if not found:
         return nothing(_NOTHING)

@@ -14,7 +14,7 @@ from allocpool.packets import by_size
 from allocpool.runtimes import collector_named
 from allocpool.stats import significant
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
-from allocpool.studies.your_workload.cells import Campaign
+from allocpool.studies.your_workload.cells import pairs
 from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
 from allocpool.studies.your_workload.headroom import CPU, MEMORY, NOT_SEEN, PAUSE, STALLS
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE, Workload
@@ -221,6 +221,5 @@ def take_home(profile: str) -> str:
 
 def take_home_of(trials: pd.DataFrame) -> str:
     """Return in how many workloads allocating costs less, more, or as much as the pool."""
-    return by_size.tally_of(
-        "Workloads on their collectors", [compare(*one) for one in Campaign(trials).pairs(ALLOC, POOL)]
-    )
+    compared = [compare(alloc, pool) for _, alloc, pool in pairs(trials, ALLOC, POOL)]
+    return by_size.tally_of("Workloads on their collectors", compared)
