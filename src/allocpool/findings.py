@@ -237,7 +237,7 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
     with judged_by(measured.realtime_effect):
-        words = f"{'' if elsewhere else f'{story.verdict(left)} '}{story.caption(left, elsewhere)}"
+        words = story.caption(left, elsewhere)
     return room("realtime", "plots").decision_map(left), words
 
 

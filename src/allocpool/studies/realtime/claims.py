@@ -155,8 +155,9 @@ class Realtime:
         if self.set_up == PUBLISHED or test.compare != "loses" or not test.value:
             return None
         if row.answer != LOSES:
-            return None if row.decides_long_pauses is True else _SAW_NONE
-        return None if row.highest_ns >= _NEARLY * test.value else f"tried up to {row.highest_ns:,.0f} ns"
+            return None if pd.notna(row.decides_long_pauses) and row.decides_long_pauses else _SAW_NONE
+        highest_ns = row.every_pdr.highest_ns
+        return None if highest_ns >= _NEARLY * test.value else f"tried up to {highest_ns:,.0f} ns"
 
     def _over(self, larger: Side, smaller: Side) -> Comparison:
         """By likelihood; published figures are exact and need none."""
