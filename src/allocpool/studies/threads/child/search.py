@@ -17,6 +17,5 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> SearchOut
     asked = {
         **spec, "high_ns": spec["interval_ns"], "compared_ns": spec["interval_ns"], "full_seconds": full_s,
         "cap_seconds": full_s, "probe_warmup_seconds": spec["warmup_seconds"], "major_collections": 0,
-        "larger_heap_mb": None,
     }  # fmt: skip
     return search.run(asked, launch, folder, worker.__name__)
