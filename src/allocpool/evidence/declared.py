@@ -240,8 +240,9 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
     known = [cell for cell in cells.cells if test.over is None or cells.other(cell, test.over)]
     known = [cell for cell in known if len(cell.values)] if test.measured else known
     larger = [cell for cell in known if cell.has({**usual, **test.larger})]
-    if test.value is not None or test.between:
-        low, high = test.between or (test.value, test.value)
+    stated = test.between or (test.value and (test.value, test.value))
+    if stated:
+        low, high = stated
         middle, factor = math.sqrt(low * high), test.factor * math.sqrt(high / low)
         published = f"the published {low:g}" + (f" to {high:g}" if test.between else "")
         for cell in larger:
@@ -353,7 +354,8 @@ def as_published(expected: Sequence[CellOrdering]) -> Evidence:
             shown.append(NOT_MEASURED if math.isnan(ratio) else AS_PUBLISHED if alike else OTHER_WAY)
         else:
             # A factor that is just reached is reached.
-            shown.append(SHOWN.get(np.sign(round(math.log(ratio), 9)) or float(item.factor != 1), NOT_MEASURED))
+            sign = np.sign(round(math.log(ratio), 9)) or item.factor != 1
+            shown.append(SHOWN.get(sign, NOT_MEASURED))
     rows = rows.assign(shown=shown)
     return Evidence(rows[rows["shown"] != NOT_MEASURED].reset_index(drop=True))
 

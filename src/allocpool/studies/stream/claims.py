@@ -133,12 +133,13 @@ class Stream:
     def _of_collectors(self, table: pd.DataFrame) -> pd.DataFrame:
         named = {pair: name for name, pair in self.collectors.items()}
         pairs = zip(table["collector"], table["runtime"], strict=True)
-        table = finished(table.assign(family=[named.get(pair) for pair in pairs]))
+        families = pd.Series([named.get(pair) for pair in pairs], table.index, dtype=object)
+        table = finished(table.assign(family=families))
         return table[table["family"].notna()] if named else table
 
     def _of_trials(self, rows: pd.DataFrame) -> Iterator[Cell]:
         for _, group in rows.groupby(list(CELL), dropna=False, observed=True, sort=False):
-            facts = {name: None if pd.isna(value) else value for name, value in group.iloc[0].items()}
+            facts = {str(name): None if pd.isna(value) else value for name, value in group.iloc[0].items()}
             facts |= {"percentile": None, "way": None}
             behind = ~keeping_up(group)
             kept = group[~behind].set_index("block")
@@ -157,7 +158,7 @@ class Stream:
     def _of_rates(self, found: pd.DataFrame, theory: pd.DataFrame) -> Iterator[Cell]:
         of_each = ["configuration", "cooperative_threads", "tail"]
         for (configuration, threads, tail), rows in found.groupby(of_each, dropna=False, sort=False):
-            published = configuration in theory.index and threads == theory.loc[configuration, "published"]
+            published = threads == theory["published"].get(configuration)
             facts = dict.fromkeys(KEYS) | {
                 "measure": "throughput", "configuration": configuration, "cooperative_threads": threads,
                 "percentile": tail, "cores": rows["cores"].max(), "family": rows["family"].iloc[0], "non_default": "",

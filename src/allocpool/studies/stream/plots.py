@@ -38,7 +38,7 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
         return nothing("no trial that kept up" if len(rows) else "no rate was varied")
     rows = rows.assign(millions=rows["offered_items_per_second"] / 1e6)
     answers = {FIRST: "first result", LAST: "last result"}
-    long = rows.melt([*panel, "configuration", "cooperative_threads", "millions", "tail"], answers, "answer", "ms")
+    long = rows.melt([*panel, "configuration", "cooperative_threads", "millions", "tail"], [*answers], "answer", "ms")
     tails = long.groupby(panel)["tail"].transform("min")
     what = "events a second" if fixed == "events_per_second" else "keys"
     long["panel"] = [
@@ -112,8 +112,7 @@ def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_m
     highest = held(trials, searches, target_ms)
     parts = []
     for rows in filter(len, (common, longest)):
-        rate = rate_text(rows.iloc[0]).replace(", ", ",\n", 1)
-        title = f"{rows['tail'].dropna().min()}, first result, ms\n{rate}"
+        title = f"{rows['tail'].dropna().min()}, first result, ms\n{rate_text(rows.iloc[0])}"
         parts.append(rows.assign(panel=title, value=rows[FIRST]))
     title = f"million items a second\nwithin {target_ms:g} ms, {', '.join(sorted(highest['tail'].dropna().unique()))}"
     parts.append(highest.assign(panel=title, value=highest["holds_items_per_second"].fillna(0.0) / 1e6))
