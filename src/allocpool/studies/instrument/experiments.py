@@ -127,7 +127,7 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
         if freedom >= _LEAST_FREEDOM:
             ranks = cells[["ns_per_packet", name]].rank(pct=True)
             middle = ranks.groupby([known[key] for key in _CELL], observed=True).transform("mean")
-            r = float((ranks - middle).corr().iloc[0, 1])
+            r = float(np.corrcoef((ranks - middle).to_numpy(), rowvar=False)[0, 1])
             t = r * math.sqrt(freedom / max(1 - r * r, 1e-12))
             rows.append([what, cells.ngroups, len(known), r, 2 * float(scipy_stats.t.sf(abs(t), freedom))])
     return _together(pd.DataFrame(rows, columns=["trace", "cells", "n", "correlation", "p"]))
@@ -215,6 +215,6 @@ def iterations_asked(trials: pd.DataFrame, iterations: pd.DataFrame) -> pd.DataF
     found = found[found["trials"] > 1]
     between = (found["between"] - found["within"] / found["iterations"]).clip(lower=0.0)
     costs = (found["wall_s"] - found["measured_s"]) / (found["measured_s"] / found["iterations"])
-    optimum = np.ceil(np.sqrt(costs * found["within"] / between)).clip(lower=1.0)
+    optimum = np.maximum(1.0, np.ceil(np.sqrt(costs * found["within"] / between)))
     found = found.assign(within=np.sqrt(found["within"]), between=np.sqrt(between), optimum=optimum)
     return found.drop(columns=["wall_s", "measured_s"]).astype({"trials": int}).reset_index()

@@ -58,7 +58,7 @@ class Outlook(BaseModel):
     def sentences(self) -> str:
         """Return how noisy the machine is, and what that means."""
         calm, time = self.calm, f"{self.minutes:.0f} minutes of profile {self.profile}"
-        shares = {_NAMES[name]: spread for name, spread in calm.spread.items()}
+        shares: dict[str, float | None] = {_NAMES[name]: spread for name, spread in calm.spread.items()}
         pace = [] if shares else ["its pace is not known before the build"]
         shares |= {"the hypervisor": calm.steal_share, "other processes": calm.other_cpu_share}
         seen = ", ".join([*pace, *(f"{what} {share:.1%}" for what, share in shares.items() if share is not None)])
