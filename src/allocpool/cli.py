@@ -357,16 +357,17 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
+    from allocpool import home
     from allocpool.campaign import campaign, profiles, sequential
     from allocpool.decisions import A_CHEAPER, B_CHEAPER, OPEN
 
     words = {A_CHEAPER: "a cheaper", B_CHEAPER: "b cheaper", OPEN: "inconclusive"}
 
     states: dict[str, dict[str, Any]] = {}
-    idle = []
-    recorded = campaign.specs_on_record() if profile is None else set()
-    begun = profiles.names() if recorded else ()
-    for name in begun if profile is None else [profile]:
+    idle = False
+    for name in profiles.names() if profile is None else [profile]:
+        if profile is None and not (home.tidy_dir() / name).is_dir():
+            continue
         try:
             campaigns = campaign.all_of_profile(name)
         except UserError as error:  # of one profile's file, and no reason to say nothing of the others
@@ -375,10 +376,10 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
             click.echo(f"allocpool: {error}", err=True)
             continue
         for opened in campaigns:
-            state = opened.status() if profile is not None or opened.plans_any_of(recorded) else None
-            if state is None or (profile is None and not state.finished):
-                idle.append(f"{name} {opened.study.name}")
+            if profile is None and not opened.tidy_folder.is_dir():
+                idle = True
                 continue
+            state = opened.status()
             left_s = sequential.expected_seconds(opened.missing_specs())
             found = {**asdict(state), "complete": state.complete, "left_expected_s": left_s}
             asked = opened.questions_table() if questions else None
@@ -400,7 +401,7 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
     elif not states:
         click.echo("nothing was started yet: `allocpool findings`, or `allocpool run STUDY`")
     elif idle:
-        click.echo(f"not started: {len(idle)} more; `allocpool status --profile NAME` lists those of one profile")
+        click.echo("others were not started: `allocpool status --profile NAME` lists all of a profile")
 
 
 @main.command(context_settings=CONTEXT)

@@ -71,9 +71,8 @@ def make_tables(
 ) -> CampaignStatus:
     """Make and write the tables of one study on one host; how far it is."""
     campaign = StoredCampaign(study_named(study), profile, host, cores, AnsweredLauncher(answers))
-    with campaign.one_look():
-        campaign.tables()
-        return campaign.status()
+    campaign.tables()
+    return campaign.status()
 
 
 def table_makers() -> Executor:

@@ -12,7 +12,7 @@ import statistics
 import time
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.machine.activity import Activity, frequency_mhz, read_activity
 from allocpool.trial.child import native
@@ -49,20 +49,15 @@ class Pace(BaseModel):
     bandwidth_gbs: float
 
 
+def _seen(description: str) -> Any:
+    return Field(default=None, description=description)
+
+
 class Noise(BaseModel):
     """What went on around one trial; None where the system does not report it.
 
-    Attributes:
-        before, after: the machine's pace.
-        usual_compute_ns: median of the campaign's readings until then, once there are enough.
-        steal_share: of the CPU time that this machine wanted, the part that the hypervisor gave to others.
-        other_cpu_share: of the time of all processors, what processes that are not this campaign's took.
-        frequency_mhz: of the processors, after the trial.
-        minor_faults, major_faults: of the child and its own children, without and with I/O.
-        voluntary_switches, involuntary_switches: their context switches, by waiting and by preemption.
-        huge_pages_granted, huge_pages_refused: transparent huge pages of the whole machine during the trial.
-        compilations, recompilations, deoptimizations, compiled_state: of the measured window, see
-            `allocpool.trial.jit.Compilations`.
+    Fields with a description are columns of tables; ``before`` and ``after`` are the machine's pace, and
+    ``usual_compute_ns`` the median of the campaign's readings until then, once there are enough.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,19 +65,30 @@ class Noise(BaseModel):
     before: Pace | None = None
     after: Pace | None = None
     usual_compute_ns: float | None = None
-    steal_share: float | None = None
-    other_cpu_share: float | None = None
-    frequency_mhz: float | None = None
-    minor_faults: int
-    major_faults: int
-    voluntary_switches: int
-    involuntary_switches: int
-    huge_pages_granted: int | None = None
-    huge_pages_refused: int | None = None
-    compilations: int | None = None
-    recompilations: int | None = None
-    deoptimizations: int | None = None
-    compiled_state: str | None = None
+    steal_share: float | None = _seen(
+        "CPU time that the hypervisor gave to others, of what was wanted during the trial"
+    )
+    other_cpu_share: float | None = _seen("CPU time of processes that are not the trial's, of all processors' time")
+    frequency_mhz: float | None = _seen(
+        "clock frequency of the processors after the trial, as the system reports it, MHz"
+    )
+    minor_faults: int = Field(description="page faults of the trial's processes without I/O")
+    major_faults: int = Field(description="page faults of the trial's processes with I/O")
+    voluntary_switches: int = Field(description="context switches of the trial's processes by waiting")
+    involuntary_switches: int = Field(description="context switches of the trial's processes by preemption")
+    huge_pages_granted: int | None = _seen("transparent huge pages that the machine gave during the trial")
+    huge_pages_refused: int | None = _seen("faults during the trial that asked for a huge page in vain")
+    compilations: int | None = _seen(
+        "methods that the JVM compiled in the measured window; empty without a JVM or a window"
+    )
+    recompilations: int | None = _seen("of these, compiled before at the same level; empty as compilations")
+    deoptimizations: int | None = _seen(
+        "compiled methods that the JVM gave up in the measured window, deoptimised or replaced; empty as compilations"
+    )
+    compiled_state: str | None = _seen(
+        "hash of which of the workload's methods were compiled at which level when the measured window ended; equal: "
+        "the same state; empty as compilations"
+    )
 
 
 class PaceMeter:
