@@ -448,8 +448,9 @@ class Campaign:
                 "expected_s": spec.expected_seconds() if runs else 0.0,
                 "memory_mb": spec.needs().most_mb if runs else 0, "unavailable": item.unavailable,
             })  # fmt: skip
-        cells = pd.DataFrame(rows).groupby(["mode", "configuration", "strategy", "case"], sort=False, as_index=False)
-        return cells.agg({"trials": "sum", "expected_s": "sum", "memory_mb": "max", "unavailable": "last"})
+        cell, sums = ["mode", "configuration", "strategy", "case"], {"trials": "sum", "expected_s": "sum"}
+        cells = pd.DataFrame(rows, columns=[*cell, *sums, "memory_mb", "unavailable"])
+        return cells.groupby(cell, sort=False, as_index=False).agg({**sums, "memory_mb": "max", "unavailable": "last"})
 
     def provenance(self) -> dict[str, Any]:
         """Return where the numbers come from as plain data: machine, code, profile, outcomes; with stored ones in words
