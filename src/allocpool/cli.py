@@ -357,28 +357,21 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from allocpool import home
     from allocpool.campaign import campaign, profiles, sequential
     from allocpool.decisions import A_CHEAPER, B_CHEAPER, OPEN
 
     words = {A_CHEAPER: "a cheaper", B_CHEAPER: "b cheaper", OPEN: "inconclusive"}
 
     states: dict[str, dict[str, Any]] = {}
-    idle = False
     for name in profiles.names() if profile is None else [profile]:
-        if profile is None and not (home.tidy_dir() / name).is_dir():
-            continue
         try:
-            campaigns = campaign.all_of_profile(name)
+            campaigns = campaign.all_of_profile(name, begun=profile is None)
         except UserError as error:  # of one profile's file, and no reason to say nothing of the others
             if profile is not None:
                 raise
             click.echo(f"allocpool: {error}", err=True)
             continue
         for opened in campaigns:
-            if profile is None and not opened.tidy_folder.is_dir():
-                idle = True
-                continue
             state = opened.status()
             left_s = sequential.expected_seconds(opened.missing_specs())
             found = {**asdict(state), "complete": state.complete, "left_expected_s": left_s}
@@ -400,7 +393,7 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
         click.echo(json.dumps(states, indent=1))
     elif not states:
         click.echo("nothing was started yet: `allocpool findings`, or `allocpool run STUDY`")
-    elif idle:
+    elif profile is None:
         click.echo("others were not started: `allocpool status --profile NAME` lists all of a profile")
 
 

@@ -226,7 +226,7 @@ class Campaign:
 
     def next_trial_of(self, cell: TrialSpec) -> Task | None:
         """Return the first trial of a question's cell that has no record; None where its study gives the cell up."""
-        return next((task for task in self._blocks(cell) if self._record(task) is None), None)
+        return next((task for task in self._blocks(cell) if not self.has_run(task)), None)
 
     def _blocks(self, cell: TrialSpec) -> Iterator[Task]:
         """Yield the cell's trial in one block after the other: as a plan with more blocks would have it, without an
@@ -298,30 +298,27 @@ class Campaign:
         """Return the second attempts that are due, disturbed trials up to the profile's share of all: what disturbs
         most trials of a machine won't spare their second attempts."""
         tasks = self.all_tasks()
-        due = [task for task in tasks if (attempt := self._due(task)) and attempt.attempt == 2]
+        due = [task for task in tasks if self._is_due_again(task)]
         allowed = math.ceil(self.profile.repeated_share * len(tasks))
         left = max(0, allowed - sum(self.has_run(task.again()) for task in tasks))
         disturbed = [task for task in due if (first := self._record(task)) and not self._is_retried(first)]
         return [task.again() for task in due if task not in disturbed[left:]]
 
-    def _due(self, task: Task) -> Task | None:
-        """Return the attempt that the trial waits for, if any."""
+    def _is_due_again(self, task: Task) -> bool:
         first = self._record(task)
-        if first is None:
-            return task
-        again = first.disturbed is not None and self.profile.disturbed_beyond is not None
-        again |= self._is_retried(first)
-        return task.again() if again and not self.has_run(task.again()) else None
+        if first is None or self.has_run(task.again()):
+            return False
+        return self._is_retried(first) or (first.disturbed is not None and self.profile.disturbed_beyond is not None)
 
     def _is_retried(self, first: TrialRecord) -> bool:
         return self.retries_failed and first.status != "ok"
 
     def prepare(self) -> None:
         """Try the flags of the trials that have not run; what a runtime refuses is then planned as impossible here."""
-        self._launcher.prepare(task.spec for task in self.tasks if self._record(task) is None)
+        self._launcher.prepare(task.spec for task in self.tasks if not self.has_run(task))
         for name in ("planned", "tasks", "questions", "_planned_ids", "_in_block"):
             self.__dict__.pop(name, None)
-        self._launcher.build(task.spec for task in self.tasks if self._due(task))
+        self._launcher.build(task.spec for task in self.tasks if not self.has_run(task) or self._is_due_again(task))
 
     def status(self, seconds: float = 0.0) -> CampaignStatus:
         """Return how far the campaign is, without running anything."""
@@ -545,15 +542,16 @@ def open_study(
     return Campaign(study, profiles.read(study, profile, overrides or {}), launcher)
 
 
-def all_of_profile(profile: str) -> list[Campaign]:
-    """Return every study of the profile's findings that it has settings for, in the order of the studies; UserError
-    for an unknown profile."""
-    folder = home.home() / "papermill-configs" / profile
+def all_of_profile(profile: str, begun: bool = False) -> list[Campaign]:
+    """Return every study of the profile's findings that it has settings for, in the order of the studies; with
+    ``begun`` those that were started on this machine. UserError for an unknown profile."""
+    settings, tables = home.home() / "papermill-configs" / profile, home.tidy_dir() / profile
     launcher = Launcher()
     return [
         open_study(name, profile, launcher=launcher)
         for name in profiles.studies_of(profile)
-        if (folder / f"{study_named(name).notebook}.yaml").exists()
+        if not begun or (tables / name).is_dir()  # importing and planning all of them takes seconds
+        if (settings / f"{study_named(name).notebook}.yaml").exists()
     ]
 
 

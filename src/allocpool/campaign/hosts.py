@@ -171,20 +171,10 @@ def mixed(profile: str) -> str:
     """Return a warning that the studies which pages show are of several hosts; empty where they are of one."""
     hosts: dict[str, list[str]] = {}
     for study in every_study():
-        for root in (home.tidy_dir(), home.shipped_dir()):
-            path = root / profile / study.name / _PROVENANCE
-            if path.is_file():
-                hosts.setdefault(_host_in(path), []).append(study.name)
-                break
+        shown = (one for one in of_hosts(study.name, profile) if home.hosts_dir() not in one.folder.parents)
+        if (first := next(shown, None)) is not None:
+            hosts.setdefault(first.label, []).append(study.name)
     if len(hosts) < 2:
         return ""
     found = "; ".join(f"{', '.join(studies)} of {host}" for host, studies in hosts.items())
     return f"**The studies shown here are of {len(hosts)} machines**: {found}. Costs of one are no costs of another."
-
-
-def _host_in(path: Path) -> str:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return called(found["host"]["cpu_model"], str(found["host_id"]))
-    except (OSError, ValueError, LookupError, TypeError):
-        return f"a host that {path} does not tell"

@@ -239,10 +239,6 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-_SHORT_LIST = 4
-"""Values that are listed one by one; of longer lists only the length is given."""
-
-
 def other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str = "") -> list[str]:
     """Return each setting that differs from what was asked for, in words: ``blocks 3, not 5``."""
     found = []
@@ -260,12 +256,9 @@ def other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str
 
 
 def _in_short(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:g}"
+    """Return a setting in words; of a long list its length."""
     if isinstance(value, dict):
         return f"({', '.join(f'{key} {_in_short(each)}' for key, each in value.items())})"
-    if not isinstance(value, list):
-        return str(value) if isinstance(value, str | int) else "none"
-    if not value:
-        return "none"
-    return ", ".join(map(_in_short, value)) if len(value) <= _SHORT_LIST else f"{len(value)} of them"
+    if isinstance(value, list):
+        return (", ".join(map(_in_short, value)) if len(value) <= 4 else f"{len(value)} of them") or "none"
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
