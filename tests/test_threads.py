@@ -88,7 +88,7 @@ def records(runtime: int, collector: str) -> dict[Row, TrialRecord]:
 
 @cache
 def known() -> str:
-    """The checksum of the plainest way."""
+    """The checksum of allocating on one thread."""
     summary = single.summary_of(records(25, "g1")[25, "g1", "sharded", 1, "heap", "alloc"])
     return str(summary["checksum"])
 
@@ -226,19 +226,19 @@ def outcomes(trials: pd.DataFrame) -> dict[tuple[str, str], str]:
     return {(verdict.claim.id, verdict.set_up): verdict.outcome for verdict in claims.evaluate(trials)}
 
 
-def told(found: dict[tuple[str, str], str], *set_ups: str) -> set[str]:
+def outcomes_on(found: dict[tuple[str, str], str], *set_ups: str) -> set[str]:
     return {outcome for (_, set_up), outcome in found.items() if set_up in set_ups}
 
 
-def test_claims_say_what_the_trials_say() -> None:
+def test_claims_follow_the_trials() -> None:
     trials = made_up(CENTRES_NS, 5)
     of_today = outcomes(trials)
-    assert told(of_today, NOW, IN_CPP) == {REPRODUCED}
-    assert told(of_today, THEN) == {OPEN}, "nothing of then was measured"
+    assert outcomes_on(of_today, NOW, IN_CPP) == {REPRODUCED}
+    assert outcomes_on(of_today, THEN) == {OPEN}, "nothing of then was measured"
     of_then = outcomes(
         trials.assign(configuration=trials["configuration"].str.replace(" 25", " 11"), runtime=trials["runtime"] - 14)
     )
-    assert (told(of_then, THEN), told(of_then, NOW)) == ({REPRODUCED}, {OPEN})
+    assert (outcomes_on(of_then, THEN), outcomes_on(of_then, NOW)) == ({REPRODUCED}, {OPEN})
     turned = outcomes(
         made_up({**CENTRES_NS, "alloc": 1000.0, "owner": 1500.0, "cached": 400.0, "copy_on_keep": 5000.0}, 5)
     )
@@ -265,7 +265,7 @@ def ticked(language: str) -> dict[str, TrialRecord]:
 
 @pytest.mark.parametrize("topology", ["sharded", "pipeline"])
 @pytest.mark.parametrize("language", ["java", "cpp"])
-def test_real_time_has_books_of_every_ring_and_of_all(data: Path, language: str, topology: str) -> None:
+def test_real_time_accounts_for_every_ring_and_for_all(data: Path, language: str, topology: str) -> None:
     record = ticked(language)[topology]
     assert (record.status, record.reason) == ("ok", None), record.log_tail
     summary = single.summary_of(record)

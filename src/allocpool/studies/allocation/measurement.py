@@ -31,7 +31,7 @@ class BuffersMeasurement(Spent):
     iterations: Iterations
 
 
-class Books(TypedDict):
+class Counters(TypedDict):
     """The allocator's counters of one round, or the JVM's of the measured window; None: not reported."""
 
     held_bytes: int | None
@@ -40,7 +40,7 @@ class Books(TypedDict):
 
 
 class AllocationMeasurement(BuffersMeasurement):
-    books: Books
+    counters: Counters
 
 
 class AllocationOutcome(Outcome, AllocationMeasurement):

@@ -50,7 +50,7 @@ from allocpool.studies.allocation.specs import (
 from allocpool.trial.record import TrialRecord
 
 _RECLAIMERS = re.compile(r"Reference Handl|Finalizer|Common-Cleaner")
-"""HotSpot's threads that free what dead buffers held beside the heap."""
+"""HotSpot's threads that free what dead buffers held off the heap."""
 
 
 _STATED = {
@@ -179,16 +179,16 @@ def _timed_rows(record: TrialRecord) -> Rows:
     if access:
         row |= {"ns_per_pass": each_ns, "ns_per_byte": each_ns / size, "checksum": measured["checksum"]}
     else:
-        books = measured["books"]
+        counters = measured["counters"]
         is_an_act = record.spec["strategy"] == "pool" or TECHNIQUES[record.spec["technique"]].frees
         row |= {
             "ns_per_alloc": sum(item[3] for item in records) / count,
             "ns_per_free": sum(item[4] for item in records) / count if is_an_act else None,
             "ns_per_buffer": each_ns,
             "buffers_per_second": 1e9 / each_ns,
-            "held_bytes": books["held_bytes"],
-            "counted_bytes": books["counted_bytes"],
-            "heap_bytes_per_buffer": books["heap_bytes"] / count if "heap_bytes" in books else None,
+            "held_bytes": counters["held_bytes"],
+            "counted_bytes": counters["counted_bytes"],
+            "heap_bytes_per_buffer": counters["heap_bytes"] / count if "heap_bytes" in counters else None,
         }
     return {"trials": [row], "cpu": cpu_rows(record, measured["cpu"])}
 

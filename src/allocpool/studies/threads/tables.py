@@ -200,7 +200,7 @@ def _rows_of(record: TrialRecord) -> Rows:
         return {"trials": [{**row, "peak_rss_mb": trial.peak_rss_mb}]}
     cpu = cpu_rows(record, measured["cpu"])
     ticked = measured["ticked"]
-    rings = [{"trial_id": record.trial_id, "ring": place, **books} for place, books in enumerate(_rings_of(ticked))]
+    rings = [{"trial_id": record.trial_id, "ring": place, **counts} for place, counts in enumerate(_rings_of(ticked))]
     return {"trials": [row | _measured(record, measured, cpu) | _ticked(ticked)], "cpu": cpu, "rings": rings}
 
 
@@ -227,7 +227,7 @@ def _measured(record: TrialRecord, measured: ThreadsMeasurement, cpu: Sequence[R
     process_ns = measured["cpu"]["process_ns"]
     rings = measured["received_by_ring"]
     start_ns, end_ns = parts[0][0], parts[-1][1]
-    tells = measured["held_at_end"] is not None and STRATEGIES[record.spec["strategy"]].library != "Netty"
+    reported = measured["held_at_end"] is not None and STRATEGIES[record.spec["strategy"]].library != "Netty"
     return {
         "packets": packets,
         "ns_per_packet": ns_per_item(parts),
@@ -236,7 +236,7 @@ def _measured(record: TrialRecord, measured: ThreadsMeasurement, cpu: Sequence[R
         "drift_percent": drift_percent(parts),
         "remote_share": counts["remote_frees"] / counts["freed"] if counts["freed"] else None,
         "imbalance": max(rings) * len(rings) / sum(rings),
-        "blow_up": (measured["held_at_end"] or 0) / measured["live_at_end"] if tells else None,
+        "blow_up": (measured["held_at_end"] or 0) / measured["live_at_end"] if reported else None,
         "peak_rss_mb": measured["peak_rss_mb"],
         **_safepoints(record, start_ns, end_ns),
         **gc_row(record, start_ns, end_ns),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.studies.allocation.child import accounting, buffers
-from allocpool.studies.allocation.measurement import AllocationOutcome, Books, Record
+from allocpool.studies.allocation.measurement import AllocationOutcome, Counters, Record
 from allocpool.trial.child import jvm, native
 from allocpool.trial.measurement import Failure, OutOfMemory
 
@@ -37,11 +37,11 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Fa
         return buffers.native_records(out, count)
 
     measured = buffers.measured(spec, run_for)
-    counted: Books = {
+    counted: Counters = {
         "held_bytes": native_books.held_bytes,
         "counted_bytes": native_books.counted_bytes if native_books.counted_bytes >= 0 else None,
     }
-    return {"status": "ok", "reason": None, **measured, "books": counted}
+    return {"status": "ok", "reason": None, **measured, "counters": counted}
 
 
 def _java(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Failure:
@@ -63,8 +63,8 @@ def _java(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | F
     obtained = sum(record[2] for record in measured["iterations"]["measured"])
     allocated = int(trial.allocatedBytes())
     wrong = accounting.heap_fault(spec["technique"], spec["strategy"], spec["bytes"], obtained, allocated)
-    counted: Books = {"held_bytes": None, "counted_bytes": None, "heap_bytes": allocated}
-    return {"status": "invalid" if wrong else "ok", "reason": wrong, **measured, "books": counted}
+    counted: Counters = {"held_bytes": None, "counted_bytes": None, "heap_bytes": allocated}
+    return {"status": "invalid" if wrong else "ok", "reason": wrong, **measured, "counters": counted}
 
 
 def _buffers(spec: dict[str, Any]) -> Any:
