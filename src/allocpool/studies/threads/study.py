@@ -48,6 +48,9 @@ PLACED = 15
 """Adaptive trials of a cell before a question asks for more."""
 
 
+_JAVA, _CPP = ("layout", "collector", "runtime"), ("layout", "allocator")
+
+
 class Group(BaseModel):
     """Every strategy that makes sense, on every one of these."""
 
@@ -86,14 +89,14 @@ class Group(BaseModel):
 
     def configurations(self) -> Iterator[dict[str, Any]]:
         """Yield the settings of each configuration."""
-        for text in self.java:
-            layout, collector, runtime = _words(text, "LAYOUT/COLLECTOR/RUNTIME")
-            if not runtime.isdigit():
-                raise ValueError(f"{text!r} is not LAYOUT/COLLECTOR/RUNTIME, for example heap/g1/25")
-            yield {"language": "java", "layout": layout, "collector": collector, "runtime": int(runtime)}
-        for text in self.cpp:
-            layout, allocator = _words(text, "LAYOUT/ALLOCATOR")
-            yield {"language": "cpp", "layout": layout, "allocator": allocator}
+        for language, form, texts in (("java", _JAVA, self.java), ("cpp", _CPP, self.cpp)):
+            for text in texts:
+                words: list[Any] = text.split("/")
+                if len(words) != len(form) or (language == "java" and not words[-1].isdigit()):
+                    raise ValueError(f"{text!r} is not {'/'.join(form).upper()}, for example heap/g1/25 or heap/glibc")
+                if language == "java":
+                    words[-1] = int(words[-1])
+                yield {"language": language, **dict(zip(form, words, strict=True))}
 
     def cells(self) -> Iterator[dict[str, Any]]:
         """Yield the settings of each configuration with each topology, strategy and number of threads that it has."""
@@ -102,13 +105,6 @@ class Group(BaseModel):
             too_old = topology == "virtual" and settings.get("runtime", 0) < FIRST_WITH_VIRTUAL_THREADS
             if not too_old and why_not(settings["language"], topology, settings["layout"], strategy) is None:
                 yield {**settings, "topology": topology, "strategy": strategy, "threads": threads}
-
-
-def _words(text: str, form: str) -> list[str]:
-    words = text.split("/")
-    if len(words) != len(form.split("/")):
-        raise ValueError(f"{text!r} is not {form}")
-    return words
 
 
 class ThreadsProfile(StudyProfile):
