@@ -58,6 +58,7 @@ _STATED = {
     "runtime": whole("feature release of the JDK; empty for C++", None),
     "collector": text("garbage collector; empty for C++", nullable=True),
     "allocator": text("what malloc is; empty for Java", nullable=True),
+    "served_by": text("allocator, or collector and runtime, as figures print it"),
     "technique": choice(TECHNIQUES, "how a buffer is come by; empty for access", nullable=True),
     "strategy": choice(SOURCES, "alloc: fresh each time; pool: from a stack", nullable=True),
     "touch": choice(TOUCHES, "what is done with a fresh buffer", nullable=True),
@@ -86,7 +87,6 @@ TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
         **_STATED,
-        "served_by": text("allocator, or collector and runtime, as figures print it"),
         "count": whole("buffers, passes or operations measured"),
         "seconds": number("length of the measured window, s", POSITIVE),
         "ns_per_alloc": number("to obtain and touch one buffer, ns; collections in that time included", POSITIVE),
@@ -111,29 +111,23 @@ TRIALS = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-_OF_WINDOW = {
-    "start_ns": Column("int64", COUNT, description="CLOCK_MONOTONIC at the start, ns"),
-    "end_ns": Column("int64", COUNT, description="CLOCK_MONOTONIC at the end, ns"),
-    "operations": Column("int64", COUNT, description="buffers obtained"),
-    "live_bytes": Column("int64", COUNT, description="alive at the end"),
-    "p50_ns": whole("median cost of obtaining and touching, ns"),
-    "p99_ns": whole("99th percentile of it, ns"),
-    "max_ns": whole("largest of it, ns"),
-    "empty_p50_ns": whole("median interval between two readings of the clock with nothing between them, ns"),
-    "empty_p99_ns": whole("99th percentile of it, ns"),
-    "heap_used_bytes": whole("used heap, Java", None),
-    "heap_committed_bytes": whole("committed heap, Java", None),
-}
-"""Columns of a window as it was measured."""
 WINDOWS = DataFrameSchema(
     {
         "trial_id": text("trial that the window belongs to"),
         "window": Column("int64", COUNT, description="number within the trial, from 0"),
         "phase": text("what happens in it"),
-        **_OF_WINDOW,
+        "start_ns": Column("int64", COUNT, description="CLOCK_MONOTONIC at the start, ns"),
+        "end_ns": Column("int64", COUNT, description="CLOCK_MONOTONIC at the end, ns"),
         "elapsed_s": Column("float64", COUNT, description="end of the window since the start of the first, s"),
         "turnover": Column("float64", COUNT, description="bytes allocated so far over the largest number alive"),
+        "operations": Column("int64", COUNT, description="buffers obtained"),
+        "live_bytes": Column("int64", COUNT, description="alive at the end"),
         "ns_per_operation": number("wall time per operation, ns", POSITIVE),
+        "p50_ns": whole("median cost of obtaining and touching, ns"),
+        "p99_ns": whole("99th percentile of it, ns"),
+        "max_ns": whole("largest of it, ns"),
+        "empty_p50_ns": whole("median interval between two readings of the clock with nothing between them, ns"),
+        "empty_p99_ns": whole("99th percentile of it, ns"),
         "resident_bytes": whole("resident growth of the process since set-up", None),
         "resident_over_live": number("the same over the bytes alive", None),
         "kept_bytes": whole(
@@ -141,6 +135,8 @@ WINDOWS = DataFrameSchema(
             "not given back yet, by the counters of the JVM",
             None,
         ),
+        "heap_used_bytes": whole("used heap, Java", None),
+        "heap_committed_bytes": whole("committed heap, Java", None),
     },
     strict=True,
     coerce=True,
@@ -281,7 +277,7 @@ def _window_rows(record: TrialRecord, measured: FragmentationMeasurement) -> lis
         grown = resident - measured["base_resident_bytes"] if resident > 0 else None
         live, operations = window["live_bytes"], window["operations"]
         rows.append({
-            **{name: value for name, value in window.items() if name in _OF_WINDOW},
+            **{name: value for name, value in window.items() if name in WINDOWS.columns},
             "trial_id": record.trial_id,
             "window": place,
             "phase": measured["phases"][window["phase"]],

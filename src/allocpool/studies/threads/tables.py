@@ -75,6 +75,7 @@ _STATED = {
     "runtime": whole("feature release of the JDK; empty for C++", None),
     "collector": text("garbage collector; empty for C++", nullable=True),
     "allocator": text("what C++ new reaches; empty for Java", nullable=True),
+    "configuration": text("layout with collector and runtime, or with allocator"),
     "case": choice(CASES, "sizes of queue and store"),
     "scale": Column("float64", POSITIVE, description="factor on queue, store and heap"),
     "heap_mb": whole("-Xms and -Xmx, MiB; empty for C++", None),
@@ -87,14 +88,14 @@ _STATED = {
     "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
     "counted": Column("bool", description="hardware counters were read in that time, which takes time"),
 }
-"""Columns of the settings of a trial."""
-_SIMULATED = ("topology", "threads", "layout", "strategy", "allocator", "padded", "queue_size", "stored_count")
-_CONFIGURATION = {"configuration": text("layout with collector and runtime, or with allocator")}
+"""Columns of the settings of a trial, with their name."""
+_SIMULATED = (
+    "topology", "threads", "layout", "strategy", "allocator", "configuration", "padded", "queue_size", "stored_count",
+)  # fmt: skip
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
         **_STATED,
-        **_CONFIGURATION,
         **{f"{event}_per_packet": number(what) for event, what in EVENTS.items()},
         "loss_ratio": number("real time: ticks lost over ticks generated, after the warm-up"),
         "delay_p99_us": number("real time: 99th percentile of the delay from due to received, µs"),
@@ -143,7 +144,6 @@ SHARING = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
         **{name: _STATED[name] for name in _SIMULATED},
-        **_CONFIGURATION,
         "turn": Column("int64", POSITIVE, description="accesses of a thread before another one's turn, in the mean"),
         "packets": whole("packets that count"),
         "cold_misses_per_packet": number("first accesses of a thread to a line, over packets"),
@@ -164,7 +164,7 @@ SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS, "sharing": SHARING}
 
 
 def _stated(record: TrialRecord, names: Iterable[str]) -> Row:
-    settings = {name: record.spec[name] for name in names}
+    settings = {name: record.spec.get(name) for name in names}
     return {**trial_row(record), **settings, "configuration": configuration_of(record.spec)}
 
 
