@@ -113,8 +113,7 @@ TRIAL_COLUMNS: dict[str, Column] = {
     # Nor is this: `frames` reports it of all trials at once.
     STEADY_STATE: choice(
         STEADY_STATES,
-        "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few to "
-        "tell",
+        "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few",
         nullable=True,
     ),
 }
@@ -383,7 +382,7 @@ def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]:
-    """Write each table to ``<folder>/<name>.parquet``, whole or not at all."""
+    """Write each table to ``<folder>/<name>.parquet``, atomically."""
     written = [folder / f"{name}.parquet" for name in tables]
     for path, table in zip(written, tables.values(), strict=True):
         with replacing(path) as scratch:

@@ -62,20 +62,6 @@ class BrokenRuntime(Exception):
     """A folder that was meant to be a Java home and does not work."""
 
 
-def _properties(java_home: Path) -> dict[str, str]:
-    """Return the properties that a Java reports: asked once, then remembered while its launcher does not change."""
-    java = java_home / "bin" / "java"
-    if not java.is_file():
-        raise BrokenRuntime("there is no bin/java in it")
-    answers = Remembered(home.build_dir() / "remembered" / "runtimes.json")
-    key = f"{java} {java.stat().st_mtime_ns}"
-    said = answers.get(key)
-    if said is None:
-        said = _ask(java)
-        answers.remember(key, said)
-    return dict(_PROPERTY.findall(said))
-
-
 OBEYED = ("_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
 """Variables whose options every JVM obeys. No trial gets them."""
 
@@ -109,15 +95,23 @@ def feature_of(version: str) -> int:
 
 
 def probe(java_home: Path, origin: Origin) -> Runtime:
-    """Return the runtime at ``java_home`` as it reports itself; BrokenRuntime where it does not start."""
-    properties = _properties(java_home)
+    """Return the runtime at ``java_home`` as it reports itself: asked once, then remembered while its launcher does not
+    change. BrokenRuntime where it does not start."""
+    java = java_home / "bin" / "java"
+    if not java.is_file():
+        raise BrokenRuntime("there is no bin/java in it")
+    answers = Remembered(home.build_dir() / "remembered" / "runtimes.json")
+    key = f"{java} {java.stat().st_mtime_ns}"
+    answer = answers.get(key)
+    if answer is None:
+        answer = _ask(java)
+        answers.remember(key, answer)
+    properties = dict(_PROPERTY.findall(answer))
+    version = properties["java.specification.version"]
     return Runtime(
-        feature=feature_of(properties["java.specification.version"]),
-        home=java_home,
-        version=properties.get("java.runtime.version", properties["java.specification.version"]),
-        vendor=properties.get("java.vendor", "unknown"),
-        origin=origin,
-    )
+        feature_of(version), java_home, properties.get("java.runtime.version", version),
+        properties.get("java.vendor", "unknown"), origin,
+    )  # fmt: skip
 
 
 _OF_USER, USERS_LIST = "ALLOCPOOL_JDK_", "ALLOCPOOL_JDKS"

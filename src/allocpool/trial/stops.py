@@ -145,16 +145,16 @@ def stops_of(record: TrialRecord) -> Stops | None:
     if seen is None or not seen.st_size:
         return None
     log = Path(record.directory) / GC_LOG
-    beside = log.with_name(KEPT)
+    cache = log.with_name(KEPT)
     # A file that is missing, cut or of another version is made anew.
     with suppress(OSError, ValueError):
-        kept = _Kept.model_validate_json(beside.read_bytes())
+        kept = _Kept.model_validate_json(cache.read_bytes())
         if (kept.reader, kept.size, kept.mtime_ns) == (_reader_hash(), seen.st_size, seen.st_mtime_ns):
             return kept.stops
     stops = read_stops(log)
     kept = _Kept(reader=_reader_hash(), size=seen.st_size, mtime_ns=seen.st_mtime_ns, stops=stops)
     with suppress(OSError):  # raw data that nobody may write to is read each time
-        write_atomically(beside, kept.model_dump_json())
+        write_atomically(cache, kept.model_dump_json())
     return stops
 
 
