@@ -39,8 +39,6 @@ def find_javac() -> Javac:
             with suppress(BrokenRuntime):
                 found.append(probe(candidate, "system"))
     best = max(found, key=lambda runtime: runtime.feature, default=None)
-    if best is None or runtime.feature > best.feature:
-        best = runtime
     if best is None or best.feature < OLDEST_JAVAC:
         available = f"the newest found is a JDK {best.feature} in {best.home}" if best else "none was found"
         raise UserError(
