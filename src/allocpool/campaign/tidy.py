@@ -113,7 +113,8 @@ TRIAL_COLUMNS: dict[str, Column] = {
     # Nor is this: `frames` reports it of all trials at once.
     STEADY_STATE: choice(
         STEADY_STATES,
-        "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few",
+        "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few to "
+        "tell",
         nullable=True,
     ),
 }
