@@ -106,7 +106,7 @@ def probe(java_home: Path, origin: Origin) -> Runtime:
     if answer is None:
         answer = _ask(java)
         answers.remember(key, answer)
-    properties = dict(_PROPERTY.findall(answer))
+    properties: dict[str, str] = dict(_PROPERTY.findall(answer))
     version = properties["java.specification.version"]
     return Runtime(
         feature_of(version), java_home, properties.get("java.runtime.version", version),
@@ -175,12 +175,9 @@ def _embedded_runtime(feature: int) -> Runtime | None:
 
 def system_homes() -> Iterator[Path]:
     """Yield Java homes installed on this machine, the likeliest first, without repetition; not probed."""
-    seen: set[Path] = set()
-    candidates: list[Path] = []
-    if os.environ.get("JAVA_HOME"):
-        candidates.append(Path(os.environ["JAVA_HOME"]))
-    if os.environ.get("CONDA_PREFIX"):
-        candidates += [Path(os.environ["CONDA_PREFIX"]) / "lib" / "jvm", Path(os.environ["CONDA_PREFIX"])]
+    conda = os.environ.get("CONDA_PREFIX")
+    named = (os.environ.get("JAVA_HOME"), conda and f"{conda}/lib/jvm", conda)
+    candidates = [Path(value) for value in named if value]
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         java = Path(folder) / "java"
         if folder and java.is_file():
@@ -194,13 +191,10 @@ def system_homes() -> Iterator[Path]:
         "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
     ):
         candidates += sorted(Path("/").glob(pattern.removeprefix("/")))
-    sdkman = Path.home() / ".sdkman" / "candidates" / "java"
-    candidates += sorted(sdkman.glob("*"))
-    for candidate in candidates:
-        resolved = candidate.resolve()
-        if resolved not in seen and (resolved / "bin" / "java").is_file():
-            seen.add(resolved)
-            yield resolved
+    candidates += sorted((Path.home() / ".sdkman" / "candidates" / "java").glob("*"))
+    for candidate in dict.fromkeys(each.resolve() for each in candidates):
+        if (candidate / "bin" / "java").is_file():
+            yield candidate
 
 
 def _system_runtimes() -> Iterator[Runtime]:
@@ -227,15 +221,10 @@ def find_runtime(feature: int) -> Runtime:
     runtime = _runtime(check_release(feature))
     if runtime is not None:
         return runtime
-    if feature in FEATURES:
-        raise UserError(
-            f"there is no Java {feature} here: run `make setup` (or `python -m allocpool.runtimes`), "
-            f"or set {_OF_USER}{feature} to one of your own"
-        )
-    raise UserError(
-        f"there is no Java {feature} here: choose one of {', '.join(map(str, find_runtimes())) or 'none'}, "
-        f"or set {_OF_USER}{feature} to the folder of a JDK {feature}"
-    )
+    remedy = "run `make setup` (or `python -m allocpool.runtimes`)"
+    if feature not in FEATURES:
+        remedy = f"choose one of {', '.join(map(str, find_runtimes())) or 'none'}"
+    raise UserError(f"there is no Java {feature} here: {remedy}, or set {_OF_USER}{feature} to a JDK {feature}")
 
 
 def find_runtimes() -> dict[int, Runtime]:
