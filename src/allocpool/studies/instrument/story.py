@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -11,14 +11,8 @@ from allocpool import stats
 from allocpool.campaign import store
 from allocpool.campaign.steady import STEADY_STATES
 from allocpool.evidence.trials import finished, records
-from allocpool.machine.host import Host
 from allocpool.packets.strategies import CHOICES
-from allocpool.runtimes.collectors import COLLECTORS
 from allocpool.studies.instrument.study import STUDY
-
-if TYPE_CHECKING:
-    # For the annotations only: a diagnosis is made by an entry point, above its studies.
-    from allocpool.doctor import Diagnosis
 
 _TOO_FEW = "too few iterations"
 _SAME_WORK = ["case", "seed", "queue_size", "stored_count"]
@@ -121,36 +115,6 @@ def noise_table(trials: pd.DataFrame) -> pd.DataFrame:
     rounded = {name: table[name].map(stats.significant, na_action="ignore") for name in table.columns[1:]}
     found = {"around a trial": [what for what, *_ in WATCHED.values()], "unit": [unit for *_, unit in WATCHED.values()]}
     return pd.DataFrame(found).assign(trials=table["trials"].astype(int), **rounded)
-
-
-NEVER_EXISTED = "\u2013"
-_STATE_SIGNS = {"runs": "runs", "absent": NEVER_EXISTED, "fails": "fails here"}
-
-
-def runtimes_table(diagnosis: Diagnosis) -> pd.DataFrame:
-    """Return runtimes by collectors as this machine starts them; a missing runtime has its row too."""
-    rows = []
-    for runtime in diagnosis.runtimes:
-        states = {report.collector: _STATE_SIGNS[report.state] for report in runtime.collectors}
-        build = f"{runtime.version} ({runtime.vendor}, {runtime.origin})" if runtime.version else "not here"
-        collectors = {
-            collector.label: states.get(name, "no runtime" if collector.is_on(runtime.feature) else NEVER_EXISTED)
-            for name, collector in COLLECTORS.items()
-        }
-        rows.append({"Java": runtime.feature, "build": build, **collectors})
-    return pd.DataFrame(rows)
-
-
-def host_table(host: Host) -> pd.DataFrame:
-    """Return the machine and its clock as two columns; what a system does not report is unknown."""
-    facts = {name.replace("_", " "): _as_text(value) for name, value in host.model_dump(mode="json").items()}
-    return pd.DataFrame(facts.items(), columns=["what", "value"])
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(_as_text(item) for item in value)
-    return "unknown" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def take_home(profile: str) -> str:
