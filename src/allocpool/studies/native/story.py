@@ -93,8 +93,8 @@ def events_grid(counters: pd.DataFrame) -> pd.DataFrame:
 
 def verdict(trials: pd.DataFrame) -> str:
     """Return how many steps pay in each case, and whether C++ should pool."""
-    counts = steps_table(trials).groupby("case", sort=False)["verdict"].value_counts()
-    found = [f"{count} {what} in case {case}" for (case, what), count in counts.items()]
+    counts = steps_table(trials)[["case", "verdict"]].value_counts(sort=False).reset_index()
+    found = [f"{row.count} {row.verdict} in case {row.case}" for row in records(counts)]
     steps = f"**Optimisation steps:** {', '.join(found) or by_size.NOT_MEASURED}."
     cpp = trials[trials["language"] == "cpp"]
     rows = comparison_table(trials)
