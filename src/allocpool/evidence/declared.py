@@ -62,10 +62,11 @@ class Test(_Model):
     factor: float = Field(default=1.0, gt=0)
     measured: bool = Field(default=False, description="only cells that have a figure take part")
     cheapest: list[str] = Field(default=[], description="of each side the cheapest over these keys")
-    compare: Literal["costs", "means", "within", "equal", "not_less"] = Field(
+    compare: Literal["costs", "means", "within", "equal", "not_less", "keeps_up", "loses"] = Field(
         default="costs",
         description="means may be negative; within: ratios of the same trials; equal: within `factor`; "
-        "not_less: not smaller by more than the equivalence margin",
+        "not_less: not smaller by more than the equivalence margin; keeps_up and loses: of `larger` alone, by the "
+        "study's own judge",
     )
 
 
@@ -125,12 +126,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Cells:
-    """What claims are put to: cells in reading order, and the columns ``keys`` that tell them apart; ``why``: by claim,
-    why it has nothing to compare, where the campaign is not the reason."""
+    """What claims are put to: cells in reading order, and the columns ``keys`` that tell them apart.
+
+    ``why``: by claim, why it has nothing to compare, where the campaign is not the reason. ``judge``: compares the
+    larger side of a test with the smaller one where cells have no costs; of a test that has no smaller side, that is
+    empty.
+    """
 
     cells: Sequence[Cell]
     keys: tuple[str, ...]
     why: Mapping[str, str] = field(default_factory=dict)
+    judge: Callable[[Test, Sequence[Cell], Sequence[Cell]], CellOrdering] | None = None
 
     @cached_property
     def by_key(self) -> dict[tuple[Any, ...], Cell]:
@@ -169,9 +175,8 @@ class _NotLess(CellOrdering):
 
 
 @dataclass(frozen=True)
-class _Best(CellOrdering):
-    """The ordering of several that has the largest ratio. The trials that choose it also judge it: it is paid for as
-    often as there was a choice (Bonferroni), and all must be the other way round."""
+class _Given(CellOrdering):
+    """An expected ordering with its chances, `p` and `p_against`."""
 
     chances: tuple[float, float] = field(default=(1.0, 1.0), kw_only=True)
 
@@ -182,6 +187,21 @@ class _Best(CellOrdering):
     @property
     def p_against(self) -> float:
         return self.chances[1]
+
+
+@dataclass(frozen=True)
+class Judged(_Given):
+    """An expected ordering whose chances the study computes."""
+
+    @property
+    def equivalent(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class _Best(_Given):
+    """The ordering of several that has the largest ratio. The trials that choose it also judge it: it is paid for as
+    often as there was a choice (Bonferroni), and all must be the other way round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +260,10 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
     known = [cell for cell in cells.cells if test.over is None or cells.other(cell, test.over)]
     known = [cell for cell in known if len(cell.values)] if test.measured else known
     larger = [cell for cell in known if cell.has({**usual, **test.larger})]
+    rest = [name for name in cells.keys if name not in test.cheapest]
+    if cells.judge and not test.smaller:
+        yield from (cells.judge(test, side, ()) for side in _grouped(larger, rest).values())
+        return
     stated = test.between or (test.value and (test.value, test.value))
     if stated:
         low, high = stated
@@ -257,9 +281,9 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
                                cells=((cell,), ()))  # fmt: skip
         return
     if test.rising:
-        rest = [name for name in cells.keys if name != test.rising]
+        others = [name for name in cells.keys if name != test.rising]
         by_size = sorted(larger, key=lambda cell: cell.facts[test.rising or ""])
-        for _, sizes in _grouped(by_size, rest).items():
+        for _, sizes in _grouped(by_size, others).items():
             for smaller, more in itertools.pairwise(sizes):
                 yield _ordering(test, cells, more, smaller)
         return
@@ -271,13 +295,12 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
         for one in larger:
             for other in smaller_of.get(one.at(same), []):
                 if one is not other:
-                    yield _ordering(test, cells, one, other)
+                    yield cells.judge(test, [one], [other]) if cells.judge else _ordering(test, cells, one, other)
         return
-    rest = [name for name in cells.keys if name not in test.cheapest]
     for side in _grouped(larger, rest).values():
         for others in _grouped(smaller_of.get(side[0].at(same), []), rest).values():
             if side != others:
-                yield _cheapest(test, side, others)
+                yield (cells.judge or _cheapest)(test, side, others)
 
 
 def _grouped(cells: Sequence[Cell], names: Sequence[str]) -> dict[tuple[Any, ...], list[Cell]]:
@@ -348,8 +371,10 @@ def as_published(expected: Sequence[CellOrdering]) -> Evidence:
     """Single published figures, of which there is one each: as said where they lie so, whatever the margin."""
     rows = of_orderings(expected).rows
     shown = []
-    for item, ratio in zip(expected, rows["ratio"].astype(float), strict=True):
-        if isinstance(item, Equality):
+    for item, ratio, found in zip(expected, rows["ratio"].astype(float), rows["shown"], strict=True):
+        if isinstance(item, Judged):
+            shown.append(found)
+        elif isinstance(item, Equality):
             alike = 1 / item.factor <= ratio <= item.factor
             shown.append(NOT_MEASURED if math.isnan(ratio) else AS_PUBLISHED if alike else OTHER_WAY)
         else:
@@ -368,7 +393,7 @@ def sentence(evidence: Evidence) -> str:
     found = f"Of {stats.plural(len(evidence.rows), 'comparison')}: {', '.join(counts)}"
     if "ratio" in evidence.rows and evidence.rows["ratio"].notna().any():
         found += f"; {stats.ratios(evidence.measured['ratio'].dropna())}"
-        if len(against := evidence.against) and "larger" in against:
+        if (against := evidence.against)["ratio"].notna().any() and "larger" in against:
             worst = against.iloc[int(against["ratio"].astype(float).argmin())]
             found += f"; most against it: {worst['larger']} over {worst['smaller']}"
     return f"{found}."
