@@ -81,8 +81,8 @@ def test_the_steps_table_has_each_gain_and_the_ratio_to_the_first(trials: pd.Dat
     stride = one(table, language="C++", case="B", step="stride")
     assert stride["gain"] == pytest.approx(3.0, rel=0.03)
     assert "times" in stride["gain_text"]
-    whole = one(table, language="C++", case="B", step="prefetch")["of_first_text"]
-    assert float(whole.split()[0]) == pytest.approx(10 / 80, rel=0.03)
+    of_first = one(table, language="C++", case="B", step="prefetch")["of_first_text"]
+    assert float(of_first.split()[0]) == pytest.approx(10 / 80, rel=0.03)
     assert one(table, language="Java", case="C", step="contiguous")["gain"] == pytest.approx(4.0, rel=0.03)
     assert pd.isna(one(table, language="C++", case="B", step="separate")["gain"])
 

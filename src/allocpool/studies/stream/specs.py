@@ -156,7 +156,7 @@ class PipelineSpec(EngineSpec):
 
     @property
     def warmup_ms(self) -> int:
-        """Windows that end after it are measured; whole slides."""
+        """Windows that end after it are measured; a multiple of the slide."""
         return math.ceil(self.warmup_seconds * 1000 / self.slide_ms) * self.slide_ms
 
     @property

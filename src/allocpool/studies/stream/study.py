@@ -80,7 +80,7 @@ ConfigurationName = Annotated[str, AfterValidator(_parsable)]
 
 
 def sweep(processors: int) -> list[int]:
-    """Processors to leave to the collector, from none to all but one: 0 to 4, then 6, 8, 12, 16, 24, 32, ..."""
+    """Return processors to leave to the collector, from none to all but one: 0 to 4, then 6, 8, 12, 16, 24, 32, ..."""
     left = list(range(EVERY_ONE_UP_TO + 1))
     while left[-1] < processors:
         left += [left[-1] // 2 * 3, left[-1] * 2]
@@ -108,7 +108,7 @@ class _Selection(BaseModel):
         return processors_left
 
     def threads(self, processors: int) -> list[int]:
-        """Cooperative threads on a machine of so many processors; at least one."""
+        """Return cooperative threads on a machine of so many processors; at least one."""
         asked = sweep(processors) if self.left_to_collector == "sweep" else self.left_to_collector
         return list(dict.fromkeys(processors - left for left in asked if left < processors))
 
@@ -140,7 +140,7 @@ class StreamSelection(_Selection):
         return self
 
     def rates(self, processors: int) -> list[int]:
-        """Events per second on a machine of so many processors."""
+        """Return events per second on a machine of so many processors."""
         per_core = (rate * processors for rate in self.events_per_second_per_core)
         return list(dict.fromkeys((*per_core, *self.events_per_second)))
 
