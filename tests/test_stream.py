@@ -16,9 +16,10 @@ import psutil
 import pytest
 
 from allocpool import home
-from allocpool.campaign import campaign, single
+from allocpool.campaign import campaign, single, store
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
+from allocpool.evidence import claims as evidence
 from allocpool.evidence.claims import published_says
 from allocpool.percentiles import samples_needed
 from allocpool.runtimes.threads import APPLICATION, group_of
@@ -266,6 +267,24 @@ def test_the_source_s_own_figures_go_through_the_same_tests() -> None:
         "g1-latency-40", "zgc-throughput-25", "g1-throughput-250", "g1-within-target", "g1-theory-is-best",
     }  # fmt: skip
     assert says[claims.ALLOCATION_COSTS] is None, "it is none of the source's"
+
+
+@pytest.mark.parametrize(
+    ("thread_ns", "outcome"), [(5_000, evidence.REPRODUCED), (50_000, evidence.REFUTED), (2_000, evidence.OPEN)]
+)
+def test_a_switch_is_judged_by_the_published_range(thread_ns: int, outcome: str) -> None:
+    medians_ns = {"empty": 20, "tasklets": 100, "platform": thread_ns + 20}
+    rows = [
+        {"configuration": "G1 / 25", "collector": "g1", "runtime": 25, "status": "ok", "block": block, "way": way,
+         "p50_ns": ns * (1 + 0.01 * (block - 2))}
+        for block in range(5)
+        for way, ns in medians_ns.items()
+    ]  # fmt: skip
+    tables = store.stored("stream", "nonesuch")[0] | {"switches": pd.DataFrame(rows)}
+    found = {item.claim.id: item.outcome for item in claims.verdicts(tables, 10.0) if "25" in item.set_up}
+    assert found["thread-switch-2-to-10-us"] == outcome
+    assert found["tasklets-switch-cheaper"] == evidence.REPRODUCED
+    assert found["g1-within-target"] == evidence.OPEN
 
 
 SEARCH = {
