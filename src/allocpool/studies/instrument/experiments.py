@@ -128,7 +128,7 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
         if freedom >= _LEAST_FREEDOM:
             ranks = cells[["ns_per_packet", name]].rank(pct=True)
             middle = ranks.groupby([known[key] for key in _CELL], observed=True).transform("mean")
-            r = float(np.corrcoef((ranks - middle).to_numpy(), rowvar=False)[0, 1])
+            r = float(np.corrcoef((ranks - middle).to_numpy(dtype=np.float64), rowvar=False)[0, 1])
             t = r * math.sqrt(freedom / max(1 - r * r, 1e-12))
             rows.append([what, cells.ngroups, len(known), r, 2 * float(scipy_stats.t.sf(abs(t), freedom))])
     return _together(pd.DataFrame(rows, columns=["trace", "cells", "n", "correlation", "p"]))

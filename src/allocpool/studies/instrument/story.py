@@ -9,12 +9,9 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import store
-from allocpool.campaign.steady import STEADY_STATES
 from allocpool.evidence.trials import finished, records
-from allocpool.packets.strategies import CHOICES
 from allocpool.studies.instrument.study import STUDY
 
-_TOO_FEW = "too few iterations"
 _SAME_WORK = ["case", "seed", "queue_size", "stored_count"]
 _SAME_COUNTS = ["received", "parsed", "tcp", "evicted", "live"]
 
@@ -65,23 +62,6 @@ def contract_sentence(trials: pd.DataFrame) -> str:
         f"{stats.plural(trials['configuration'].nunique(), 'configuration')} ended with the same "
         "checksum and the same counts, and every packet handed out was given back or is accounted for."
     )
-
-
-def harness_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cost of the test itself per configuration: of the strategies that are no choice, ns/packet."""
-    rows = cells[~cells["strategy"].isin(CHOICES)]
-    costs = {name: rows[name].map(stats.significant, na_action="ignore") for name in ("ns", "low", "high")}
-    return rows[["configuration", "case", "n", "gap"]].assign(**costs).rename(columns={"ns": "ns per packet"})
-
-
-def steady_states(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return how many trials of each configuration and strategy were in which state by the change points of their
-    iterations."""
-    done = finished(trials)
-    state = done["steady_state"].astype(object).where(done["steady_state"].notna(), _TOO_FEW)
-    keys = [done["configuration"], done["strategy"]]
-    counts = pd.crosstab(keys, state).reindex(columns=[*STEADY_STATES, _TOO_FEW], fill_value=0)
-    return counts.reset_index().rename_axis(columns=None)
 
 
 WATCHED = {

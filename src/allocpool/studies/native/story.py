@@ -15,7 +15,6 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.specs import CASES, Configuration
 from allocpool.packets.strategies import Language
 from allocpool.packets.tables import comparison_table
-from allocpool.studies.native.specs import EVENTS
 from allocpool.studies.native.study import STUDY, NativeProfile, optimisation_steps
 
 POOLED = "pool"
@@ -68,27 +67,6 @@ def steps_table(trials: pd.DataFrame) -> pd.DataFrame:
     ]  # fmt: skip
     later = table.index[table.duplicated(["language", "case"])]
     return table.join(pd.DataFrame(facts, later, ["gain", "gain_text", "of_first_text", "hides", "verdict"]))
-
-
-def steps_grid(table: pd.DataFrame) -> pd.DataFrame:
-    """Return `steps_table` for a reader."""
-    names = {
-        "gain_text": "gain",
-        "verdict": "verdict",
-        "of_first_text": "cost over separate",
-        "hides": "an average hides",
-    }
-    return table[["language", "case", "step", *names]].rename(columns=names)
-
-
-def events_grid(counters: pd.DataFrame) -> pd.DataFrame:
-    """Return events per packet: one row per configuration, case and way of counting, one column per event counted."""
-    grid = counters.dropna(subset=["per_packet"]).pivot_table(
-        index=["configuration", "case", "counter"], columns="event", values="per_packet", aggfunc="mean", observed=True
-    )
-    grid = grid[[event for event in EVENTS if event in grid]].map(stats.significant)
-    grid = grid.rename(columns=lambda name: str(name).replace("_", " ")).rename_axis(columns=None)
-    return grid.rename_axis(index={"counter": "counted"}).reset_index()
 
 
 def verdict(trials: pd.DataFrame) -> str:

@@ -15,7 +15,6 @@ from allocpool.evidence.trials import finished
 from allocpool.studies.stream.claims import (
     ALLOCATION_COSTS,
     FOR_THE_COLLECTOR,
-    WAYS,
     compare_brackets,
     held,
     keeping_up,
@@ -77,25 +76,6 @@ def commonest_rate(trials: pd.DataFrame) -> pd.DataFrame:
 def rate_text(facts: Mapping[Any, Any] | pd.Series) -> str:
     """Return the rate of a trial."""
     return f"{facts['events_per_second'] / 1e6:g} M events a second, {facts['keys']:,} keys"
-
-
-def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return what the collectors did in that time, at the commonest rate: pauses, young collections, processors they
-    kept busy, their threads; means of the trials that kept up, with intervals."""
-    done = commonest_rate(trials)
-    columns = {
-        "gc_pauses": "pauses", "young_per_s": "young, a second", "gc_pause_max_ms": "longest, ms",
-        "cpu_gc": "GC, processors", "cpu_application": "engine, processors", "allocated_mb_per_s": "allocated, MiB/s",
-    }  # fmt: skip
-    keys = ["configuration", "cooperative_threads", "parallel_gc_threads", "concurrent_gc_threads"]
-    return tables.intervals(done[keeping_up(done)], keys, columns)
-
-
-def switch_table(switches: pd.DataFrame) -> pd.DataFrame:
-    """Return what it takes to go from one party to the next, ns: means of trials' percentiles, with intervals."""
-    named = finished(switches).replace({"way": WAYS}).rename(columns={"way": "from turn to turn"})
-    percentiles = {f"{name}_ns": f"{name}, ns" for name in ("p10", "p50", "p90")}
-    return tables.intervals(named, ["configuration", "from turn to turn"], percentiles)
 
 
 def verdict(measured: Mapping[str, pd.DataFrame], target_ms: float) -> str:
