@@ -298,9 +298,9 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
                     yield cells.judge(test, [one], [other]) if cells.judge else _ordering(test, cells, one, other)
         return
     for side in _grouped(larger, rest).values():
-        for others in _grouped(smaller_of.get(side[0].at(same), []), rest).values():
-            if side != others:
-                yield (cells.judge or _cheapest)(test, side, others)
+        for rivals in _grouped(smaller_of.get(side[0].at(same), []), rest).values():
+            if side != rivals:
+                yield (cells.judge or _cheapest)(test, side, rivals)
 
 
 def _grouped(cells: Sequence[Cell], names: Sequence[str]) -> dict[tuple[Any, ...], list[Cell]]:
