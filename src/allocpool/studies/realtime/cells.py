@@ -161,39 +161,3 @@ def sweep_trials(trials: pd.DataFrame, scale: float, interval_ns: float) -> pd.D
     """Return the single trials of the sweeps: those at the profile's scale and at one interval."""
     at = np.isclose(trials["scale"].astype(float), scale) & np.isclose(trials["interval_ns"].astype(float), interval_ns)
     return trials[at]
-
-
-WORK, PAUSES, OTHERS = "the work", "pauses", "what else takes the cores"
-AMPLE = 2.0
-
-
-def limits(cells: pd.DataFrame, adaptive: pd.DataFrame) -> pd.DataFrame:
-    """Return what keeps each adaptive cell from smaller intervals, by the trials that lose although there is time for
-    the work.
-
-    The work is what a packet takes by the batch path of the same processes, before the source starts; there is time for
-    it where an interval is `AMPLE` times as long. Such a trial loses by a pause if its longest one takes half of the
-    input queue; or else because something but the consumer ran on the cores: the collector's own threads, the source,
-    the system.
-
-    Columns: configuration, strategy, case, ``edge_ns`` (NaN where no interval passes), ``work_ns`` (median over
-    trials), ``with_time`` (losing trials that had time for the work), ``by_pauses`` (of these, those by such a pause),
-    ``pause_ms`` (their longest pause, median; NaN without any), ``limit`` (`WORK` where no trial with time for it
-    loses, `PAUSES` where most of these lose by a pause, or else `OTHERS`).
-    """
-    cell, half_ms = list(CONFIGURATION), adaptive["input_queue_ms"] / 2
-    trials = finished(adaptive.assign(half_ms=half_ms)).astype({"prologue_ns_per_packet": float, "lost_ppm": float})
-    trials["work_ns"] = trials.groupby(cell, observed=True)["prologue_ns_per_packet"].transform("median")
-    losing = trials[(trials["slip_max_ms"] < trials["half_ms"]) & (trials["lost_ppm"] > 1e6 * PDR_LOSS_RATIO)]
-    losing = losing[losing["interval_ns"] >= AMPLE * losing["work_ns"]].astype({"gc_pause_max_ms": float})
-    found = (
-        losing.assign(by_pause=losing["gc_pause_max_ms"] >= losing["half_ms"])
-        .groupby(cell, observed=True)
-        .agg(with_time=("by_pause", "size"), by_pauses=("by_pause", "sum"), pause_ms=("gc_pause_max_ms", "median"))
-    )
-    works = trials.groupby(cell, observed=True)["work_ns"].first()
-    edges = cells.loc[cells["n"] > 0, [*cell, "pdr_ns"]].rename(columns={"pdr_ns": "edge_ns"})
-    every = edges.join(works, cell, "inner").join(found, cell).fillna({"with_time": 0, "by_pauses": 0})
-    every = every.astype({"with_time": int, "by_pauses": int})
-    limit = np.select([every["with_time"] == 0, 2 * every["by_pauses"] > every["with_time"]], [WORK, PAUSES], OTHERS)
-    return every.assign(limit=limit).reset_index(drop=True)
