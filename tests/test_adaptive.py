@@ -41,7 +41,7 @@ def series(edge_ns: float, count: int, silent: Sequence[int] = ()) -> list[Seen]
 
 def cell(edge_ns: float, count: int = 10) -> AdaptiveTrials:
     trials = series(edge_ns, count)
-    told = adaptive.told_by(trials, PDR_LOSS_RATIO)
+    told = adaptive.outcomes_of(trials, PDR_LOSS_RATIO)
     return AdaptiveTrials(told, 0, max(each.interval_ns for each in trials))
 
 
@@ -59,9 +59,9 @@ def test_trials_gather_where_losses_begin(edge_ns: float) -> None:
 def test_a_silent_trial_is_asked_again_and_tells_nothing() -> None:
     trials = series(140.0, 11, silent=(0,))
     assert trials[1].interval_ns != trials[2].interval_ns
-    assert len(adaptive.told_by(trials, PDR_LOSS_RATIO)) == 10
-    few = AdaptiveTrials(adaptive.told_by(series(140.0, 8, silent=range(4)), PDR_LOSS_RATIO), 4, HIGH_NS)
-    assert few.gap == "fewer than 5 trials that tell, 4 beside one in which the source stood still"
+    assert len(adaptive.outcomes_of(trials, PDR_LOSS_RATIO)) == 10
+    few = AdaptiveTrials(adaptive.outcomes_of(series(140.0, 8, silent=range(4)), PDR_LOSS_RATIO), 4, HIGH_NS)
+    assert few.gap == "fewer than 5 trials with an outcome, besides 4 in which the source stalled"
     assert (few.p_below(1e5), few.p_above(20.0), few.p_below(few.highest_ns)) == (1.0, 1.0, 1.0)
 
 

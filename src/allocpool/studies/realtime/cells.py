@@ -19,7 +19,7 @@ from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, CONFIGURATION_FACTS, cells_of
 from allocpool.packets.published import LIKELIEST, in_our_words, with_published
-from allocpool.studies.realtime.adaptive import AdaptiveTrials, seen_of, told_by
+from allocpool.studies.realtime.adaptive import AdaptiveTrials, outcomes_of, seen_of
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
 from allocpool.studies.realtime.tables import ABOUT_ONE
 
@@ -78,7 +78,7 @@ def cell_trials(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def placed_of(done: pd.DataFrame, goal: str) -> AdaptiveTrials:
     """Return the trials of one cell, for one goal."""
     seen = [seen_of(row) for row in records(done)]
-    found = told_by(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
+    found = outcomes_of(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
     highest_ns = max((interval_ns for interval_ns, _ in found), default=math.nan)
     clustered = "clustered" in done and bool(done["clustered"].any())
     return AdaptiveTrials(found, len(seen) - len(found), highest_ns, clustered)
