@@ -1,5 +1,4 @@
-"""A search for the smallest interval that loses nothing on many threads: that of the real-time study, whose workers are
-crews."""
+"""A search for the minimum sustainable inter-arrival time on many threads, as in the real-time study."""
 
 from __future__ import annotations
 
