@@ -56,7 +56,7 @@ NO_TRIALS = pd.DataFrame([sweep()]).iloc[:0]
 
 
 class Judged:
-    """Verdicts by claim and set-up, each by itself, when it is asked for."""
+    """Verdicts by claim and set-up, each alone, when it is asked for."""
 
     def __init__(self, cells: pd.DataFrame, trials: pd.DataFrame) -> None:
         self._data = cells, trials

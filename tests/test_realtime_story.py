@@ -1,4 +1,4 @@
-"""What is told of a real-time campaign: cells, claims, sentences and figures, from made-up and published figures."""
+"""What a page shows of a real-time campaign, from made-up and published figures."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def with_ends(value: float, low: float, high: float, unit: str = "") -> str:
 
 
 def usual_heap(rows: pd.DataFrame) -> pd.Series:
-    """Return whether each row has the published heap at its scale, in whole MB, or none, as C++ has."""
+    """Return whether each row has the published heap at its scale, rounded to MB, or none, as C++ has."""
     return rows["heap_factor"].isna() | rows["heap_factor"].between(*ABOUT_ONE)
 
 
@@ -70,7 +70,8 @@ def cell_trials(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     of_searches = pd.concat([of_searches, searches[searches["status"] != "ok"]], ignore_index=True)
     there = pd.MultiIndex.from_frame(adaptive[list(CONFIGURATION)])
     alone = of_searches[~pd.MultiIndex.from_frame(of_searches[list(CONFIGURATION)]).isin(there)]
-    alone = alone.assign(clustered=True, delay_max_us=math.nan, decides_long_pauses=pd.NA)
+    unknown: dict[str, Any] = {"delay_max_us": math.nan, "decides_long_pauses": pd.NA}
+    alone = alone.assign(clustered=True, **unknown)
     parts = [part for part in (adaptive, alone) if len(part)]
     return pd.concat(parts, ignore_index=True) if parts else adaptive
 
@@ -150,7 +151,7 @@ def published_cells() -> pd.DataFrame:
         collector=table["family"].map(LIKELIEST), runtime=None, trials=1, n=1, queue_factor=1.0,
         answer=np.select([loses, nothing_lost], [LOSES, NDR], PDR),
         ndr_ns=found_ns.where(~loses & nothing_lost), pdr_ns=found_ns.where(~loses),
-        every_pdr=AdaptiveTrials((), 0, math.nan), compared_ns=COMPARISON_INTERVAL_NS, lost_percent=lost,
+        every_pdr=[AdaptiveTrials((), 0, math.nan)] * len(table), compared_ns=COMPARISON_INTERVAL_NS, lost_percent=lost,
         larger_heap_lost_percent=table["published_lost_percent_large_heap"],
     )  # fmt: skip
     columns = [*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *_FIGURES, "larger_heap_lost_percent", "gap"]

@@ -150,7 +150,7 @@ class Realtime:
         return Judged(*names, compared, chances=(p, p_against), cells=(tuple(cells), ()))
 
     def _too_little(self, test: Test, row: Any) -> str | None:
-        """Return why a cell says nothing of losses up to an interval: no longer one was tried, or where it passes, no
+        """Return why a cell shows nothing of losses up to an interval: no longer one was tried, or where it passes, no
         long pause was seen."""
         if self.set_up == PUBLISHED or test.compare != "loses" or not test.value:
             return None
@@ -193,7 +193,7 @@ def _edge_ns(cell: Any) -> float:
 
 
 def _exact(is_so: bool) -> Chances:
-    """Return the chances of a published figure: it says what it says."""
+    """Return the chances of a published figure, which is exact."""
     return (0.0, 1.0) if is_so else (1.0, 0.0)
 
 
@@ -233,7 +233,7 @@ def _sides(rows: pd.DataFrame, column: str, other: float) -> Iterator[tuple[str,
 
 
 def _close(values: pd.Series, value: float) -> pd.Series:
-    """Equal but for rounding: a heap is a whole number of MiB."""
+    """Equal but for rounding: a heap is rounded to MiB."""
     low, high = ABOUT_ONE
     return values.astype(float).between(low * value, high * value)
 

@@ -131,7 +131,7 @@ class SourceRun(TypedDict):
 
 
 class Majors(TypedDict):
-    """What was seen of the collector during a stretch."""
+    """What was seen of the collector during a window."""
 
     majors: int
     cap_reached: bool
@@ -145,7 +145,7 @@ class Stretch(SourceRun, Majors):
 
 
 class Processed(TypedDict):
-    """What a processor says at the end."""
+    """What a processor reports at the end."""
 
     counts: dict[str, int]
     checksum: str
@@ -160,7 +160,7 @@ class Prologue(TypedDict):
 
 
 class LiveMeasurement(Stretch, Processed):
-    """A stretch with all that is around it in a process of its own."""
+    """A window with all that is around it in its own process."""
 
     prologue: Prologue
 
@@ -176,7 +176,7 @@ class RealtimeOutcome(Outcome, RealtimeMeasurement):
 
 
 class WorkerStretch(Majors):
-    """What a worker of a search reports a stretch."""
+    """What a worker of a search reports of a window."""
 
     interval_ns: float
     figures: Figures

@@ -198,7 +198,7 @@ class AdaptivePart(_Placed):
             if alone := [strategy for strategy in strategies if (text, strategy) not in paired]:
                 language = Configuration.parse(text).language
                 raise ValueError(
-                    f"{text} {', '.join(alone)} is set against nothing, and trials are placed to tell two cells apart: "
+                    f"{text} {', '.join(alone)} is compared with nothing, and trials are placed to compare two cells: "
                     f"name another strategy that it has, or another configuration in {language} that has this"
                 )
         return self
@@ -303,7 +303,7 @@ def _cells(
 
 
 def _impossible(configuration: Configuration, strategy: str) -> str | None:
-    """One line that says why the configuration has no such strategy, or why a stream without an end has no place in its
+    """One line on why the configuration has no such strategy, or why a stream without an end has no place in its
     heap; None where neither is so."""
     if not never_frees(configuration.collector):
         return no_such_pair(configuration, strategy)

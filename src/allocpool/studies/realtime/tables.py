@@ -166,7 +166,7 @@ SEARCHES = _schema(
     pdr_ns=number("minimum sustainable inter-arrival time that loses pdr_loss_ratio at most, ns", POSITIVE),
     pdr_fails_ns=number("largest interval that loses more, ns", POSITIVE),
     slowed_trials=whole("trials of full length that lost while the machine was slowed"),
-    search_seconds=number("the whole search, s", POSITIVE),
+    search_seconds=number("the search, s", POSITIVE),
     peak_rss_mb=number("peak resident memory of a worker, MiB", POSITIVE),
 )
 
@@ -243,7 +243,7 @@ def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
     """Return the columns on ticks of one measured window; ``majors`` is what was seen of the collector."""
     generated = figures["generated"]
     return {
-        **{name: figures[name] for name in ("generated", "received", "lost", "left", "bursts", "slips")},  # type: ignore[literal-required]
+        **{name: figures[name] for name in ("generated", "received", "lost", "left", "bursts", "slips")},
         "lost_ppm": 1e6 * figures["lost"] / generated if generated else None,
         "slip_total_ms": figures["slip_total_ns"] / 1e6, "slip_max_ms": figures["slip_max_ns"] / 1e6,
         "majors": majors["majors"] if majors else None, "cap_reached": majors["cap_reached"] if majors else None,
@@ -412,7 +412,7 @@ def _event_rows(record: TrialRecord, measured: LiveMeasurement) -> Rows:
     for place, burst in enumerate(measured_bursts(measured)):
         # What filled the queue began about as long before the first loss as the queue lasts.
         window = (round(burst.start_ns - 1.5 * queue_ns), burst.end_ns)
-        causes = {"pause": pauses, "slip": measured["slips"]}
+        causes: dict[str, Sequence[tuple[int, int]]] = {"pause": pauses, "slip": measured["slips"]}
         found = (name for name, events in causes.items() if _overlap_ns(events, *window) >= queue_ns / 2)
         bursts.append({
             "burst": place, "start_ns": burst.start_ns - start_ns, "end_ns": burst.end_ns - start_ns,
