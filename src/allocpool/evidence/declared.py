@@ -281,9 +281,9 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
                                cells=((cell,), ()))  # fmt: skip
         return
     if test.rising:
-        others = [name for name in cells.keys if name != test.rising]
+        fixed = [name for name in cells.keys if name != test.rising]
         by_size = sorted(larger, key=lambda cell: cell.facts[test.rising or ""])
-        for _, sizes in _grouped(by_size, others).items():
+        for _, sizes in _grouped(by_size, fixed).items():
             for smaller, more in itertools.pairwise(sizes):
                 yield _ordering(test, cells, more, smaller)
         return

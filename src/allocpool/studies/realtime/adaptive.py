@@ -268,29 +268,13 @@ def _ratio_of(one: Array, other: Array) -> Array:
     return likely - best
 
 
-def _both(left: AdaptiveTrials, right: AdaptiveTrials) -> tuple[Array, int]:
-    """How likely each ratio of two cells is, and by how many trials a side: those of the latest look of both."""
-    used = min(len(left.used), len(right.used))
-    return _apart(left.used[:used], right.used[:used]), used
-
-
 def p_smaller(left: AdaptiveTrials, right: AdaptiveTrials, by: float = 1.0) -> float:
     """Return the chance of so much evidence that ``left`` keeps up with a smaller interval by a factor above ``by``,
-    did it not."""
+    did it not; by the trials of the latest look of both."""
     if not (left.decides and right.decides):
         return 1.0
-    likely, used = _both(left, right)
-    return _chance(likely, -math.log(by) - 1e-9 <= _APART, used)
-
-
-def times_apart(left: AdaptiveTrials, right: AdaptiveTrials) -> tuple[float, float]:
-    """Return between which ratios that of two boundaries lies, left over right, 95% whenever one looks; 0 and infinite
-    where it is not bounded, NaN where one has too few trials."""
-    if not (left.decides and right.decides):
-        return math.nan, math.nan
-    likely, used = _both(left, right)
-    low, high = _ends(likely, _APART, used, ALPHA)
-    return math.exp(low), math.exp(high)
+    used = min(len(left.used), len(right.used))
+    return _chance(_apart(left.used[:used], right.used[:used]), -math.log(by) - 1e-9 <= _APART, used)
 
 
 @dataclass(frozen=True)

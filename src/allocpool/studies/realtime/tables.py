@@ -121,11 +121,8 @@ TRIALS = _schema(
     interval_ns=_size("time between ticks, ns"),
     input_queue_ms=INPUT_QUEUE,
     queue_factor=_QUEUE_FACTOR,
-    intermediate_queue_ms=Column(
-        "float64",
-        COUNT,
-        description="ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: none",
-        metadata={"older": 0.0},
+    intermediate_queue_ms=_size(
+        "ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: none", COUNT
     ),
     stall_ms=_size("stop of the consumer on purpose, ms", COUNT),
     seconds=number("length after the warm-up, s"),
@@ -152,12 +149,7 @@ SEARCHES = _schema(
     queue_factor=_QUEUE_FACTOR,
     full_seconds=number("shortest length of a trial of full length, s", POSITIVE),
     pdr_loss_ratio=number("lost of what was generated, at most, at the PDR interval", POSITIVE),
-    confirmations=Column(
-        "int64",
-        POSITIVE,
-        description="trials of full length that decide each end of a bracket; older records: 1",
-        metadata={"older": 1},
-    ),
+    confirmations=Column("int64", POSITIVE, description="trials of full length that decide each end of a bracket"),
     low_ns=_size("shortest interval tried, ns"),
     high_ns=_size("largest interval tried, ns"),
     resolution=_size("width of a bracket over its larger end"),
@@ -181,9 +173,7 @@ PROBES = _schema(
     interval_ns=_size("time between ticks, ns"),
     seconds=_size("length after the warm-up, s", COUNT),
     wall_s=_size("with all that it took around, s", COUNT),
-    pace=number(
-        "time of a fixed piece of work just before or after, the longer, over the shortest ever here", POSITIVE
-    ),
+    pace=number("time of a fixed piece of work just before or after, the longer, over the shortest ever", POSITIVE),
     **TICKS,
     **PLACEMENT,
 )
@@ -194,10 +184,7 @@ BURSTS = _schema(
     start_ns=_count("first loss, after the warm-up's end, ns"),
     end_ns=_count("last loss, after the warm-up's end, ns"),
     lost=_count("ticks lost"),
-    beside=choice(
-        ["pause", "slip", "none"],
-        "what took at least half of the input queue's time just before and during the burst",
-    ),
+    beside=choice(["pause", "slip", "none"], "what took half of the input queue's time just before and during it"),
 )
 
 LISTED_SLIP_NS = 1_000_000
@@ -205,11 +192,7 @@ LISTED_SLIP_NS = 1_000_000
 SLIPS = _schema(
     trial_id=TRIAL_ID,
     start_ns=_count("last clock reading before, after the warm-up's end, ns"),
-    length_ns=Column(
-        "int64",
-        Check.ge(LISTED_SLIP_NS),
-        description=f"how long the source did not run, {LISTED_SLIP_NS / 1e6:g} ms or longer, ns",
-    ),
+    length_ns=Column("int64", Check.ge(LISTED_SLIP_NS), description="how long the source stalled, 1 ms or longer, ns"),
 )
 
 SAMPLES = _schema(
@@ -298,7 +281,7 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
     record, measured = trial.record, trial.measurement
     row = {
         **_live_columns(record), "interval_ns": record.spec["interval_ns"], "stall_ms": record.spec["stall_ms"],
-        "intermediate_queue_ms": record.spec.get("intermediate_queue_ms", 0.0), "peak_rss_mb": trial.peak_rss_mb,
+        "intermediate_queue_ms": record.spec["intermediate_queue_ms"], "peak_rss_mb": trial.peak_rss_mb,
     }  # fmt: skip
     if measured is None:
         return row
