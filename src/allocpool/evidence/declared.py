@@ -176,9 +176,9 @@ class _NotLess(CellOrdering):
 
 @dataclass(frozen=True)
 class _Given(CellOrdering):
-    """An expected ordering with its chances, `p` and `p_against`."""
+    """An expected ordering with its chances, `p` and `p_against`; NaN where a side has no figure."""
 
-    chances: tuple[float, float] = field(default=(1.0, 1.0), kw_only=True)
+    chances: tuple[float, float] = field(default=(math.nan, math.nan), kw_only=True)
 
     @property
     def p(self) -> float:
