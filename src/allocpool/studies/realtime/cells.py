@@ -151,7 +151,8 @@ def published_cells() -> pd.DataFrame:
         collector=table["family"].map(LIKELIEST), runtime=None, trials=1, n=1, queue_factor=1.0,
         answer=np.select([loses, nothing_lost], [LOSES, NDR], PDR),
         ndr_ns=found_ns.where(~loses & nothing_lost), pdr_ns=found_ns.where(~loses),
-        every_pdr=pd.Series([AdaptiveTrials((), 0, math.nan)] * len(table), dtype="object"), compared_ns=COMPARISON_INTERVAL_NS, lost_percent=lost,
+        every_pdr=pd.Series([AdaptiveTrials((), 0, math.nan)] * len(table), dtype="object"),
+        compared_ns=COMPARISON_INTERVAL_NS, lost_percent=lost,
         larger_heap_lost_percent=table["published_lost_percent_large_heap"],
     )  # fmt: skip
     columns = [*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *_FIGURES, "larger_heap_lost_percent", "gap"]
