@@ -137,7 +137,7 @@ def test_adaptive_cells_are_measured_stopped_resumed_and_told(runner: Runner) ->
     plan = chosen.plan_summary()
     pairs = [(strategy, case) for strategy in ("alloc", "mix", "pool") for case in CASES]
     cells = realtime_cells(tables, plan, pairs)
-    assert len(cells) == 6 and cells["repeated"].all()
+    assert len(cells) == 6 and all(each.decides for each in cells["every_pdr"])
     both = story.pool_or_allocate(cells)
     assert both["decided"].tolist() == [story.POOLING] * 2 and (both["ratio"].between(3, 5)).all()
     assert story.verdict(cells).startswith("**In real time: pool.**")

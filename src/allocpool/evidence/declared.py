@@ -59,8 +59,10 @@ class Test(_Model):
     factor: float = Field(default=1.0, gt=0)
     measured: bool = Field(default=False, description="only cells that have a figure take part")
     cheapest: list[str] = Field(default=[], description="of each side the cheapest over these keys")
-    compare: Literal["costs", "means", "within", "equal"] = Field(
-        default="costs", description="means may be negative; within: ratios of the same trials; equal: within `factor`"
+    compare: Literal["costs", "means", "within", "equal", "keeps_up", "loses"] = Field(
+        default="costs",
+        description="means may be negative; within: ratios of the same trials; equal: within `factor`; keeps_up and "
+        "loses: of `larger` alone, by the study's own judge",
     )
 
 
@@ -114,10 +116,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Cells:
-    """What claims are put to: cells in reading order, and the columns ``keys`` that tell them apart."""
+    """What claims are put to: cells in reading order, and the columns ``keys`` that tell them apart.
+
+    ``judge``: compares the larger side of a test with the smaller one where cells have no costs; of a test that has no
+    smaller side, that is empty.
+    """
 
     cells: Sequence[Cell]
     keys: tuple[str, ...]
+    judge: Callable[[Test, Sequence[Cell], Sequence[Cell]], CellOrdering] | None = None
 
     @cached_property
     def by_key(self) -> dict[tuple[Any, ...], Cell]:
@@ -140,6 +147,25 @@ class CellOrdering(Ordering):
 @dataclass(frozen=True)
 class _Equal(CellOrdering, Equality):
     """An expected equality of two cells."""
+
+
+@dataclass(frozen=True)
+class Judged(CellOrdering):
+    """An expected ordering whose chances, `p` and `p_against`, the study computes."""
+
+    chances: tuple[float, float] = field(default=(math.nan, math.nan), kw_only=True)
+
+    @property
+    def p(self) -> float:
+        return self.chances[0]
+
+    @property
+    def p_against(self) -> float:
+        return self.chances[1]
+
+    @property
+    def equivalent(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +210,10 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
     known = [cell for cell in cells.cells if test.over is None or cells.other(cell, test.over)]
     known = [cell for cell in known if len(cell.values)] if test.measured else known
     larger = [cell for cell in known if cell.has({**usual, **test.larger})]
+    rest = [name for name in cells.keys if name not in test.cheapest]
+    if cells.judge and not test.smaller:
+        yield from (cells.judge(test, side, ()) for side in _grouped(larger, rest).values())
+        return
     if test.value is not None:
         for cell in larger:
             compared = decisions.compare_with(cell.values, test.value, test.factor)
@@ -191,9 +221,9 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
                          factor=test.factor)  # fmt: skip
         return
     if test.rising:
-        rest = [name for name in cells.keys if name != test.rising]
+        others = [name for name in cells.keys if name != test.rising]
         by_size = sorted(larger, key=lambda cell: cell.facts[test.rising or ""])
-        for _, sizes in _grouped(by_size, rest).items():
+        for _, sizes in _grouped(by_size, others).items():
             for smaller, more in itertools.pairwise(sizes):
                 yield _ordering(test, cells, more, smaller)
         return
@@ -205,13 +235,12 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
         for one in larger:
             for other in smaller_of.get(one.at(same), []):
                 if one is not other:
-                    yield _ordering(test, cells, one, other)
+                    yield cells.judge(test, [one], [other]) if cells.judge else _ordering(test, cells, one, other)
         return
-    rest = [name for name in cells.keys if name not in test.cheapest]
     for side in _grouped(larger, rest).values():
         for others in _grouped(smaller_of.get(side[0].at(same), []), rest).values():
             if side != others:
-                yield _cheapest(test, side, others)
+                yield (cells.judge or _cheapest)(test, side, others)
 
 
 def _grouped(cells: Sequence[Cell], names: Sequence[str]) -> dict[tuple[Any, ...], list[Cell]]:
@@ -281,8 +310,10 @@ def as_published(expected: Sequence[CellOrdering]) -> Evidence:
     """Single published figures, of which there is one each: as said where they lie so, whatever the margin."""
     rows = of_orderings(expected).rows
     shown = []
-    for item, ratio in zip(expected, rows["ratio"].astype(float), strict=True):
-        if isinstance(item, Equality):
+    for item, ratio, found in zip(expected, rows["ratio"].astype(float), rows["shown"], strict=True):
+        if isinstance(item, Judged):
+            shown.append(found)
+        elif isinstance(item, Equality):
             alike = 1 / item.factor <= ratio <= item.factor
             shown.append(NOT_MEASURED if math.isnan(ratio) else AS_PUBLISHED if alike else OTHER_WAY)
         else:
@@ -299,7 +330,7 @@ def sentence(evidence: Evidence) -> str:
     found = f"Of {stats.plural(len(evidence.rows), 'comparison')}: {', '.join(counts)}"
     if "ratio" in evidence.rows and evidence.rows["ratio"].notna().any():
         found += f"; {stats.ratios(evidence.measured['ratio'].dropna())}"
-        if len(against := evidence.against) and "larger" in against:
+        if (against := evidence.against)["ratio"].notna().any() and "larger" in against:
             worst = against.iloc[int(against["ratio"].astype(float).argmin())]
             found += f"; most against it: {worst['larger']} over {worst['smaller']}"
     return f"{found}."
