@@ -287,9 +287,11 @@ def advise(
     notes: tuple[str, ...] = (),
     quiet: bool = False,
     clock: Callable[[], float] = time.monotonic,
+    plan: Callable[[Findings], Iterator[Cell]] = course,
+    first_block: int = 0,
 ) -> Advice:
     """Measure for at most so many minutes, those of trials on record included, and return what follows; None measures
-    nothing. Ctrl-C answers with what there is.
+    nothing. Ctrl-C answers with what there is. ``plan`` yields the cells to run; blocks count from ``first_block``.
 
     Raises:
         UserError: this machine can't run the workload, a build failed, or a campaign is measuring.
@@ -304,9 +306,9 @@ def advise(
     begun_s: float | None = None
     old_s = 0.0
     try:
-        with progress("advise", limit_s, quiet or minutes is None) as bar:
-            for cell in course(of):
-                spec = of.next_spec(cell)
+        with _progress(limit_s, quiet or minutes is None) as bar:
+            for cell in plan(of):
+                spec = workload.spec_of(cell, first_block + of.n(cell))
                 measured = laboratory.recorded(spec)
                 if measured is None:
                     if minutes is None:
@@ -337,11 +339,11 @@ def _expected_s(spec: MessagesSpec, took_s: list[float]) -> float:
 
 
 @contextmanager
-def progress(what: str, limit_s: float, quiet: bool) -> Iterator[Any]:
+def _progress(limit_s: float, quiet: bool) -> Iterator[Any]:
     """Show a bar of seconds; in a log, a line every ten."""
     with tqdm(
         total=limit_s, disable=quiet, dynamic_ncols=True, mininterval=0.1 if sys.stderr.isatty() else 10.0,
-        bar_format=f"{what}: {{percentage:3.0f}}%|{{bar}}| {{n:.0f}} of {{total:.0f}} s{{postfix}}",
+        bar_format="{percentage:3.0f}%|{bar}| {n:.0f} of {total:.0f} s{postfix}",
     ) as bar:  # fmt: skip
         yield bar
 

@@ -334,7 +334,7 @@ class _Reader:
         large = by_site.index[by_site >= _LARGE_SHARE * by_site.max()]
         sized = arrays[arrays["size"] > 0]
         sized = sized.assign(count=sized["bytes"] / sized["size"], size=(sized["size"] - _ARRAY_HEADER_BYTES).clip(1))
-        means = {site: float(np.average(of["size"], weights=of["count"])) for site, of in sized.groupby("site")}
+        means = {str(site): float(np.average(of["size"], weights=of["count"])) for site, of in sized.groupby("site")}
         all_of_it = [used for gc, used in self._after.items() if self._collections.get(gc, _YOUNG[0]) not in _YOUNG]
         left = all_of_it or list(self._after.values())
         sizes = _histogram(sized[sized["site"].isin(large)])
@@ -354,7 +354,7 @@ class _Reader:
             allocation_mb_per_s=float(rows["bytes"].sum()) / _MB / seconds if known else None,
             byte_arrays_mb_per_s=float(arrays["bytes"].sum()) / _MB / seconds if known else None,
             sites=tuple(
-                Site(str(site), float(total) / _MB / seconds, means.get(site)) for site, total in by_site.items()
+                Site(str(site), float(total) / _MB / seconds, means.get(str(site))) for site, total in by_site.items()
             ),
             sizes=sizes, collections=len(self._collections), live_mb=min(left) / _MB if left else None,
             missing=tuple(what for what, lacks in missing.items() if lacks),
@@ -374,4 +374,4 @@ def _histogram(sized: pd.DataFrame) -> Sizes:
         counts = sized["count"].groupby(pd.Series(rounded, sized.index).clip(SMALLEST_BYTES, LARGEST_BYTES)).sum()
         if len(counts) <= _MOST_SIZES:
             break
-    return checked_sizes(counts.items()) if len(counts) else ()
+    return checked_sizes(zip(counts.index, counts, strict=True)) if len(counts) else ()

@@ -1,4 +1,4 @@
-"""What a trial of the reader's own workload measures: the contract between its child and the tables."""
+"""What a trial of mode messages measures: the contract between its child and the tables."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ class MessagesMemory(TypedDict):
 
 
 class MessagesMeasurement(TypedDict):
-    """Of mode ``messages``."""
-
     set_up_ns: int
     iterations: MessagesStretches
     cpu: CpuTime
@@ -58,4 +56,4 @@ class MessagesMeasurement(TypedDict):
 
 
 class MessagesOutcome(Outcome, MessagesMeasurement):
-    """What the process of such a trial returns."""
+    """What the child returns."""

@@ -163,7 +163,7 @@ def _measured(record: TrialRecord, measured: MessagesMeasurement, cpu: Sequence[
     process_ns = measured["cpu"]["process_ns"]
     start_ns, end_ns = parts[0][0], parts[-1][1]
     rest_ns = sum(ns for name, ns in measured["cpu"]["threads"] if name == _REST_THREAD)
-    return {
+    return {  # where all is lost, no message is left that a cost could be over
         "messages": messages,
         "ns_per_message": (end_ns - start_ns) / messages if messages else None,
         "cpu_ns_per_message": process_ns / messages if messages else None,

@@ -495,28 +495,27 @@ def _captured(values: Mapping[str, Any], given: Mapping[str, object], trace: Any
 
 def _refuse(stated: Mapping[str, Any]) -> None:
     """Refuse parameters that don't go together."""
-    cpp, collector, runtime = stated["layout"] == "malloc", stated["collector"], stated["runtime"]
-    threads, messages = stated["threads"], stated["trial_s"] * stated["rate_per_s"]
-    few = [name for name in ("in_flight", "kept_count") if 0 < stated[name] < threads]
-    if collector != CHOOSE and not collector_named(collector).is_on(runtime):
-        raise UserError(
-            f"Java {runtime} has no collector {collector}: choose one of {', '.join(collectors_on(runtime))}"
-        )
-    if cpp and collector == CHOOSE:
-        raise UserError("--collector choose: C++ (layout malloc) has none; choose layout array, heap or native")
-    if cpp and "netty" in stated["also"]:
-        raise UserError("--also netty: a library of Java; choose layout array, heap or native")
-    if stated["changed_mb_per_s"] > 0 and stated["live_mb"] == 0:
-        raise UserError("--changed needs --live: no other data lives that could change")
-    if stated["arrivals"] == "on_off" and stated["burst_length"] < 2:
-        raise UserError("--arrivals on_off needs --burst: how many messages come together, for example --burst 1000")
-    if few:
-        raise UserError(f"--{SETTINGS[few[0]].name} is 0 or at least one for each of --threads {threads}")
-    if messages < 100:
-        raise UserError(
-            f"--trial {stated['trial_s']:g}s at --rate {stated['rate_per_s']:g} has {messages:.0f} messages, too few "
-            f"to measure: at least --trial {math.ceil(100 / stated['rate_per_s'])}s"
-        )
+    collector, runtime, threads, rate = (stated[name] for name in ("collector", "runtime", "threads", "rate_per_s"))
+    cpp, messages = stated["layout"] == "malloc", stated["trial_s"] * rate
+    few = [SETTINGS[name].name for name in ("in_flight", "kept_count") if 0 < stated[name] < threads]
+    on_it = ", ".join(collectors_on(runtime))
+    wrong = {
+        f"Java {runtime} has no collector {collector}: choose one of {on_it}":
+            collector != CHOOSE and not collector_named(collector).is_on(runtime),
+        "--collector choose: C++ (layout malloc) has none; choose layout array, heap or native":
+            cpp and collector == CHOOSE,
+        "--also netty: a library of Java; choose layout array, heap or native": cpp and "netty" in stated["also"],
+        "--changed needs --live: no other data lives that could change":
+            stated["changed_mb_per_s"] > 0 and stated["live_mb"] == 0,
+        "--arrivals on_off needs --burst: how many messages come together, for example --burst 1000":
+            stated["arrivals"] == "on_off" and stated["burst_length"] < 2,
+        f"--{' and --'.join(few)}: 0, or at least one for each of --threads {threads}": bool(few),
+        f"--trial {stated['trial_s']:g}s at --rate {rate:g} has {messages:.0f} messages, too few to measure: at least "
+        f"--trial {math.ceil(100 / rate)}s": messages < 100,
+    }  # fmt: skip
+    for why, applies in wrong.items():
+        if applies:
+            raise UserError(why)
 
 
 def _with_direct_memory(workload: Workload) -> Workload:
