@@ -86,7 +86,7 @@ class Realtime:
                 )
                 for row in records(rows)
             ],
-            keys, self._judge,
+            keys, judge=self._judge,
         )  # fmt: skip
 
     def gap(self, row: Any) -> str | None:
