@@ -76,7 +76,7 @@ def _in_turns(of: Findings) -> Iterator[Cell]:
 def row_of(name: str, advice: Advice, long: Advice, host: Host) -> dict[str, Any]:
     """Return a check as a row of `FILE`."""
     code_hash = Launcher().code_hash(advice.workload.spec_of(Cell(advice.collector, ALLOC), 0))
-    row = {
+    row: dict[str, Any] = {
         "workload": name, "host_id": host.fingerprint(), "processor": host.cpu_model, "code_hash": code_hash,
         "advice": advice.answer, "at_length": long.answer,
     }  # fmt: skip

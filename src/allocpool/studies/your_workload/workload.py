@@ -411,7 +411,7 @@ def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting:
             f"--live {workload.live_mb:g}m does not fit into {where}: at most --live {room_mb}m, "
             f"or --heap {math.ceil(live_mb / _HEAP_USED)}m"
         )
-    most = _down(workload.held * (room_mb - fixed_mb) / (live_mb - fixed_mb))
+    most = int(0.99 * workload.held * (room_mb - fixed_mb) / (live_mb - fixed_mb))
     larger = f", or --{setting} {math.ceil(live_mb / (_HEAP_USED if setting == 'heap' else 1))}m" if setting else ""
     if workload.kept_count > workload.in_flight:
         kept_for_s = max(0.0, workload.kept_for_s * (most - workload.in_flight) / workload.kept_count)
@@ -422,14 +422,6 @@ def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting:
         f"{workload.held:,} messages of {workload.mean_bytes:,.0f} bytes alive at a time take {live_mb:,.0f} MiB, "
         f"beyond {where} ({room_mb:,} MiB to use): at most {nearest}{larger}"
     )
-
-
-def _down(value: float) -> int:
-    """A little less, in three significant digits."""
-    if value < 100:
-        return max(0, math.floor(value) - 1)
-    grain = int(10 ** (math.floor(math.log10(value)) - 2))
-    return math.floor(value / grain) * grain - grain
 
 
 def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = None, trace: Any = None) -> Workload:
