@@ -52,7 +52,7 @@ class MessagesMeasurement(TypedDict):
     memory: MessagesMemory
     rest: Rest
     humongous_from_bytes: int | None
-    """From this length on G1 gives an array regions of its own; None of another collector."""
+    """From this length on G1 gives an array separate regions; None of another collector."""
 
 
 class MessagesOutcome(Outcome, MessagesMeasurement):

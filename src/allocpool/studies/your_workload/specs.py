@@ -147,7 +147,7 @@ class MessagesSpec(TrialSpec):
     temporary_bytes: int = Field(default=32, ge=24, le=2**20, description="of each")
     live_mb: float = Field(default=0.0, ge=0, le=2**20, description="linked objects of the rest of the program")
     changed_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="of these, replaced")
-    garbage_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="that the rest of the program makes besides")
+    garbage_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="made by the rest of the program")
     threads: int = Field(default=1, ge=1, le=MOST_THREADS, description="loops, each with its own queue and store")
     runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _java(spec) else None)
     collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _java(spec) else None)

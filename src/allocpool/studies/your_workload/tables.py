@@ -61,9 +61,9 @@ COUNTS = {
     "prepared": "messages made before the start",
     "in_flight": "messages in flight, when all had been read",
     "in_store": "messages kept, when all had been read",
-    "pooled": "free messages in pools; -1 where a library does not tell",
+    "pooled": "free messages in pools; -1 where a library does not report it",
 }
-"""Of the whole trial; their counters are audited."""
+"""Of the trial; their counters are audited."""
 DELAYS = {"delay_p50_ms": 50.0, "delay_p99_ms": 99.0, "delay_p999_ms": 99.9}
 _MEMORY = {
     "idle_rss_mb": "resident memory when everything was ready and no message had come, MiB",
@@ -108,10 +108,10 @@ TRIALS = DataFrameSchema(
         "trace": text("prepared replay file; empty: messages are drawn", nullable=True),
         "messages": whole("messages handled in the measured window"),
         "ns_per_message": number("wall time of the measured window over its messages, all threads together, ns"),
-        "cpu_ns_per_message": number("CPU of the whole process over the same messages, its collector's too, ns"),
+        "cpu_ns_per_message": number("CPU of the process over the same messages, its collector's too, ns"),
         "gc_cpu_share": number("of that CPU, what the collector's threads took"),
         "rest_cpu_share": number("of that CPU, what the thread of the rest of the program took"),
-        "cpu_share": number("CPU of the whole process over the window's length: 1 is one processor"),
+        "cpu_share": number("CPU of the process over the window's length: 1 is one processor"),
         "drift_percent": number("how much dearer a message is in the second half of the window, percent", None),
         "lost_ppm": number("of a million messages due in the window, those lost"),
         **{name: number(f"{name[6:-3]} of delays against intended times, ms; empty without times, or too few")
@@ -120,7 +120,7 @@ TRIALS = DataFrameSchema(
         **{name: number(what) for name, what in _MEMORY.items()},
         "changed_mb": number("what the rest of the program replaced in the window, MiB"),
         "garbage_mb": number("what the rest of the program made in the window, MiB"),
-        "humongous_share": number("of messages, those whose buffer G1 gives regions of its own; empty without such"),
+        "humongous_share": number("of messages, those whose buffer G1 gives separate regions; empty without such"),
         "stalls": whole("waits of the message threads for memory, in the window; empty without a collector's log"),
         "stall_total_ms": number("their total, ms"),
         "stall_max_ms": number("the longest of them, ms"),

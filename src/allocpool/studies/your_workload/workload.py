@@ -259,7 +259,7 @@ class Workload(BaseModel):
     trace: str | None
     also: Annotated[
         tuple[str, ...], Setting("also", _variants, "", "WORDS",
-                                 f"besides allocation and the pool: {', '.join(VARIANTS)}")
+                                 f"more than allocation and the pool: {', '.join(VARIANTS)}")
     ]  # fmt: skip
     trial_s: Annotated[float, Setting("trial", _time(0.1, 600, _SECONDS, "2s"), "2s", "TIME", "measured in each trial")]
     warmup_s: float

@@ -229,7 +229,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> MessagesOutcome:
 
 
 def _humongous_from_bytes(spec: dict[str, Any]) -> int | None:
-    """The shortest array that G1 gives regions of its own: its object is longer than half a region
+    """The shortest array that G1 gives separate regions: its object is longer than half a region
     (``G1CollectedHeap::is_humongous``)."""
     if spec["collector"] != "g1":
         return None
