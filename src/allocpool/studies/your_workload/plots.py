@@ -28,7 +28,7 @@ _LOOKS = {
 _NOTHING = "Nothing was measured yet"
 _COST, _ROOM, _DELAY = (
     "CPU of the process, ns a message",
-    "messages a second that begin to be lost",
+    "begins to lose at, messages a second",
     "delay at your rate, ms",
 )
 _PERCENTILES = {"p50": "delay_p50_ms", "p99": "delay_p99_ms", "p99.9": "delay_p999_ms"}
