@@ -88,19 +88,6 @@ _MEMORY = ("idle_rss_mb", "peak_rss_mb", "pool_mb", "wasted_mb")
 
 
 @dataclass(frozen=True)
-class Explored:
-    """One value of one parameter: allocation's CPU a message over the pool's, and which sides mostly lose there."""
-
-    parameter: str
-    value: float
-    ratio: float
-    low: float
-    high: float
-    n: int
-    loses: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Advice:
     """What trials show a reader, judged when it is asked for.
 
@@ -171,9 +158,19 @@ class Advice:
         return () if self.answer == UNDECIDED else tuple(tried)
 
     @cached_property
-    def explored(self) -> tuple[Explored, ...]:
-        """The values tried for it, the reader's own among them."""
-        return tuple(_explored(self.of, self.collector))
+    def explored(self) -> list[dict[str, Any]]:
+        """The values tried for it, the reader's own among them: allocation's CPU a message over the pool's, and which
+        sides mostly lose there."""
+        rows = []
+        for name in dict.fromkeys(name for name, _ in turns.ORDER):
+            tried = {cell.value for cell in self.of.trials if (cell.changed, cell.collector) == (name, self.collector)}
+            for value in sorted({self.workload.value_of(name), *tried}) if tried else ():
+                place = self.of.at(self.collector, name, value)
+                found = self.of.comparison(place).decision
+                loses = [cell.strategy for cell in self.of.cells(place) if self.of.mostly_lost(cell)]
+                rows.append({"parameter": name, "value": value, "ratio": found.ratio, "low": found.low,
+                             "high": found.high, "n": found.n, "loses": loses})  # fmt: skip
+        return [row for row in rows if row["n"]]
 
     @cached_property
     def collectors(self) -> dict[str, dict[str, Figures]]:
@@ -223,14 +220,13 @@ class Advice:
         """Return what programs read, as plain data; what is infinite or not a number is None."""
         effect = {name: getattr(self.decision, name) for name in ("ratio", "low", "high", "n")}
         same = (
-            "answer", "by_losses", "neither", "minutes_more", "minutes", "trials", "disturbed", "ended", "refused",
+            "explored", "answer", "by_losses", "neither", "minutes_more", "minutes", "trials", "disturbed", "ended", "refused",
             "humongous_share",
         )  # fmt: skip
         found = {name: getattr(self, name) for name in same} | {
             "effect": effect, "collector": self.collector or None,
             "headroom": {name: asdict(room) for name, room in self.headroom.items()},
             "turns_at": [asdict(turn) for turn in self.turns],
-            "explored": [asdict(value) for value in self.explored],
             "strategies": {name: asdict(figures) for name, figures in self.figures.items()},
             "collectors": {
                 name: {side: asdict(figures) for side, figures in sides.items()}
@@ -267,17 +263,6 @@ def figures_of(of: Findings, cell: Cell) -> Figures:
         lost_trials=sum(of.lost(paced)),
         failed=f"{failed[0].status.replace('_', ' ')}: {failed[0].reason}" if failed else None,
     )  # fmt: skip
-
-
-def _explored(of: Findings, collector: str) -> Iterator[Explored]:
-    for name in dict.fromkeys(name for name, _ in turns.ORDER):
-        tried = {cell.value for cell in of.trials if (cell.changed, cell.collector) == (name, collector)}
-        for value in sorted({of.workload.value_of(name), *tried}) if tried else ():
-            place = of.at(collector, name, value)
-            found = of.comparison(place).decision
-            loses = tuple(cell.strategy for cell in of.cells(place) if of.mostly_lost(cell))
-            if found.n:
-                yield Explored(name, value, found.ratio, found.low, found.high, found.n, loses)
 
 
 def advise(

@@ -84,7 +84,7 @@ def overview(advice: Advice) -> Figure:
 def robustness(advice: Advice) -> Figure:
     """Draw allocation over the pool against each parameter that was tried, one at a time."""
     columns_of = ["parameter", "value", "ratio", "low", "high", "loses"]
-    tried = pd.DataFrame([vars(each) for each in advice.explored], columns=columns_of)
+    tried = pd.DataFrame(advice.explored, columns=columns_of)
     tried = tried.astype(dict.fromkeys(("value", "ratio", "low", "high"), float)).replace(math.inf, math.nan)
     if tried.empty:
         return nothing("what turns the answer was not measured yet")

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import accumulate
 from pathlib import Path
 from statistics import NormalDist
 
@@ -27,7 +28,8 @@ MIX_SHARE = 0.2
 """Of the messages out at once, those that the small pool of ``mix`` holds."""
 _SPREADS = 4
 """Standard deviations by which a size class is prepared for more messages than it has in the mean."""
-_GRAIN_BYTES = 16
+_GRAIN_BYTES, _MOST_BOUNDS = 16, 256
+"""Of the candidates for fitted classes: the finest grain, and their number."""
 _LOGNORMAL_PARTS = 64
 _FORMS = "512, 4k, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
 
@@ -136,17 +138,12 @@ def fitted_classes(sizes: Sequence[tuple[int, float]], most: int = FITTED_CLASSE
 
     Exact, by dynamic programming over the sizes: the best last class of the first i sizes with k classes.
     """
-    weight_of: dict[int, float] = {}
-    for size, weight in sizes:
-        up = -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
-        weight_of[up] = weight_of.get(up, 0.0) + weight
-    bounds = _coarse(sorted(weight_of), weight_of)
+    grain = _GRAIN_BYTES
+    while len(bounds := sorted({-(-size // grain) * grain for size, _ in sizes})) > _MOST_BOUNDS:
+        grain *= 2
     if len(bounds) <= most:
         return tuple(bounds)
-    below = [0.0]
-    for place, bound in enumerate(bounds):
-        first = bounds[place - 1] if place else 0
-        below.append(below[-1] + math.fsum(w for size, w in weight_of.items() if first < size <= bound))
+    below = [0.0, *accumulate(class_weights(bounds, sizes))]
     # taken[i]: bytes that classes take for the sizes up to the i-th bound; what is wasted differs by a constant.
     taken = [0.0] + [bounds[i - 1] * below[i] for i in range(1, len(bounds) + 1)]
     last: list[list[int]] = [[0] * (len(bounds) + 1)]
@@ -167,22 +164,6 @@ def fitted_classes(sizes: Sequence[tuple[int, float]], most: int = FITTED_CLASSE
         classes.append(bounds[i - 1])
         i = chosen[i]
     return tuple(sorted(classes))
-
-
-_MOST_BOUNDS = 256
-
-
-def _coarse(bounds: list[int], weight_of: dict[int, float]) -> list[int]:
-    """At most so many candidate classes, each about equally likely, the largest among them."""
-    if len(bounds) <= _MOST_BOUNDS:
-        return bounds
-    kept: list[int] = []
-    passed = 0.0
-    for bound in bounds:
-        passed += weight_of[bound]
-        if passed * _MOST_BOUNDS >= len(kept) + 1:
-            kept.append(bound)
-    return kept if kept[-1] == bounds[-1] else [*kept, bounds[-1]]
 
 
 def classes_of(classes: str, sizes: Sequence[tuple[int, float]]) -> tuple[int, ...]:
