@@ -220,8 +220,8 @@ class Advice:
         """Return what programs read, as plain data; what is infinite or not a number is None."""
         effect = {name: getattr(self.decision, name) for name in ("ratio", "low", "high", "n")}
         same = (
-            "explored", "answer", "by_losses", "neither", "minutes_more", "minutes", "trials", "disturbed", "ended", "refused",
-            "humongous_share",
+            "answer", "by_losses", "neither", "minutes_more", "minutes", "trials", "disturbed", "ended", "refused",
+            "humongous_share", "explored",
         )  # fmt: skip
         found = {name: getattr(self, name) for name in same} | {
             "effect": effect, "collector": self.collector or None,
