@@ -116,6 +116,7 @@ def batch(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
             "status": "ok",
             "language": "java",
             "packets": 1_000_000,
+            "live_objects": 1_000_000,
             "configuration": name,
         }
         trials.append(trial | facts | {"cpu_ns_per_packet": facts["ns_per_packet"] * facts.get("cpu", 1.0)})
@@ -213,7 +214,7 @@ def judged(
     if trials is None:
         trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
     table = collections(trials) if table is None else table
-    return judge(claim, claims.Pauses.of(trials, table, points, fits, set_up))
+    return judge(claim, claims.of_set_up(trials, table, points, fits, set_up))
 
 
 @pytest.mark.parametrize(

@@ -42,18 +42,17 @@ PARTS = {
     "code": "compiled code and metadata of classes, which grow with what the JVM has done, not with connections",
     "other": "everything else that is alive on the heap",
 }
+_SIZES = {
+    "rss_mb": "resident set size", "pss_mb": "proportional set size", "uss_mb": "unique set size",
+    "heap_used_mb": "Java heap in use", "heap_committed_mb": "Java heap committed",
+}  # fmt: skip
 _MEMORY = {
     "idle_rss_mb": "resident set size before the first connection, a thread for each waiting; platform threads, MiB",
-    "rss_mb": "resident set size as the load left it, MiB",
-    "pss_mb": "proportional set size, MiB",
-    "uss_mb": "unique set size, MiB",
-    "heap_used_mb": "Java heap in use, garbage included, MiB",
-    "heap_committed_mb": "Java heap committed, MiB",
-    "collected_rss_mb": "resident set size after a full collection, free memory of both heaps given back, MiB",
-    "collected_pss_mb": "proportional set size after it, MiB",
-    "collected_uss_mb": "unique set size after it, MiB",
-    "collected_heap_used_mb": "Java heap in use after it, MiB",
-    "collected_heap_committed_mb": "Java heap committed after it, MiB",
+    **{name: f"{what}, as the load left it, garbage included, MiB" for name, what in _SIZES.items()},
+    **{
+        f"collected_{name}": f"{what} after a full collection, free memory of both heaps given back, MiB"
+        for name, what in _SIZES.items()
+    },
 }
 _LATENCY = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "max": 100.0}
 _table = partial(DataFrameSchema, strict=True, coerce=True)

@@ -16,16 +16,6 @@ from allocpool.studies.pauses.gc_table import per_trial
 from allocpool.studies.pauses.study import STUDY
 
 
-def unread(collections: pd.DataFrame, losses: pd.DataFrame) -> str:
-    """Return how much of the logs was not understood: to be read before anything that rests on them."""
-    logs = len(collections) + int(losses["unread_lines"].notna().sum())
-    lines = int(collections["unread_lines"].sum()) + int(losses["unread_lines"].fillna(0).sum())
-    return (
-        f"**{lines} stop-the-world lines were not understood** in {logs} logs; "
-        f"{int(collections['violations'].sum())} lines contradict another one."
-    )
-
-
 def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> tuple[pd.DataFrame, list[Comparison]]:
     """Return the configurations and cases with pauses both ways, and the longest pause of alloc over that of pool; all
     are decided together."""
