@@ -1,4 +1,4 @@
-"""Figures of what stops a program: pauses, overhead, live sets, releases, causes of losses."""
+"""Figures of what stops a program: pauses, overhead, live sets, causes of losses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ _CAUSES = {
     "source slip": (style.SKY, "oo"),
     "nothing known": ("#cccccc", ""),
 }
-_YEARS = {"ns_per_packet": "ns per packet (log scale)", "pause_max_ms": "longest pause, ms (log scale)"}
 
 
 def _batch(trials: pd.DataFrame) -> pd.DataFrame:
@@ -131,30 +130,3 @@ def lost_by_cause(attribution: pd.DataFrame, losses: pd.DataFrame) -> Figure:
     grid, handles = style.stack(lost, "share", "name", order, "cause", styles)
     grid.set(xlim=(0, 100), xlabel="share of the packets lost, %")
     return finish(grid, f"What overlapped losses, over {len(order)} trials that lost any.", 2, "", handles)
-
-
-def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
-    """Return cost per packet and longest pause by release of Java, one line per collector and strategy.
-
-    In the case that ran on most releases, of several the largest. Medians over trials, bars from the smallest to the
-    largest trial.
-    """
-    done = _batch(trials).merge(collections[["trial_id", "pause_max_ms"]], on="trial_id")
-    runs = done.drop_duplicates(["case", "collector", "runtime"]).groupby("case").size()
-    case = str(runs[runs == runs.max()].index.max())
-    done = done[done["case"] == case]
-    done = done[done.groupby("collector", observed=True)["runtime"].transform("nunique") > 1]
-    if done.empty:
-        return nothing("no collector was run on more than one runtime")
-    done, looks = packets.by_collector(done)
-    long = done.melt(["key", "collector", "strategy", "runtime"], list(_YEARS), "measure", "value").dropna()
-    long = long[long["value"] > 0].astype({"value": float, "runtime": int})
-    grid = sns.relplot(
-        long, kind="line", x="runtime", y="value", **looks, style_order=_CHOSEN, dashes={"alloc": (3, 2), "pool": ""},
-        **style.BARS, markersize=6, facet_kws={"sharey": False}, **panels("measure", _YEARS, 2.8),
-    )  # fmt: skip
-    for measure, axis, mine in by_panel(grid, long):
-        log_axes(axis, "y", mine["value"], 1.3)
-        axis.set(title="", xlabel="Java", ylabel=_YEARS[measure], xticks=sorted(long["runtime"].unique()))
-    text = f"Cost and longest pause by release of Java, case {case}."
-    return finish(grid, text, 4, "", packets.collector_and_strategy(long))
