@@ -172,8 +172,8 @@ def test_stops_leave_out_nested_pauses_and_know_full_ones(tmp_path: Path) -> Non
     assert len(stops.pause_intervals()) == len(parsed.outermost)
     assert 0 < len(stops.full_intervals()) < len(stops.pause_intervals())
     assert stops.unread == 0
-    reaching, whole = stops.reaching_intervals(), stops.safepoint_intervals()
-    assert (reaching[:, 0] == whole[:, 0]).all() and (reaching[:, 1] <= whole[:, 1]).all()
+    reaching, complete = stops.reaching_intervals(), stops.safepoint_intervals()
+    assert (reaching[:, 0] == complete[:, 0]).all() and (reaching[:, 1] <= complete[:, 1]).all()
 
 
 def test_what_young_collections_leave_is_read_from_the_log(tmp_path: Path) -> None:

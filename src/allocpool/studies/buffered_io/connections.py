@@ -22,7 +22,7 @@ from allocpool.studies.buffered_io.specs import DEFAULT_BUFFER, EVERY_IO, Varian
 
 PUBLISHED_CONNECTIONS = 30_000
 PUBLISHED_LEAST = 22_500
-"""The source holds so many to 30,000 connections, and does not say which row which."""
+"""The source holds so many to 30,000 connections, and does not state which row has how many."""
 PUBLISHED = "published"
 _IO_OF_API = {
     "BufferedReader/BufferedWriter": "buffered_reader",

@@ -83,7 +83,7 @@ TRIALS = _table({
     "os_threads": whole("threads of the process"),
     **{
         f"latency_{name}_us": number(
-            f"due time to whole echo, {name.replace('_', '.')}, of messages due in the window, us; empty where any "
+            f"due time to complete echo, {name.replace('_', '.')}, of messages due in the window, us; empty where any "
             "has no delay"
         )
         for name in _LATENCY

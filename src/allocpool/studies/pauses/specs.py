@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -13,11 +13,9 @@ from allocpool.runtimes.collectors import collectors_that, never_frees
 from allocpool.studies.realtime.specs import LONGEST_INTERVAL_NS, LiveSpec, check_queue_length, queue_ticks
 
 Disturbance = Literal["stop", "full_collection", "native_call"]
-DISTURBANCES: dict[Disturbance, str] = {
-    "stop": "the consumer stops on purpose",
-    "full_collection": "another thread has the whole heap collected",
-    "native_call": "all threads wait for one that is held up in native code",
-}
+"""The consumer stops on purpose; another thread has the heap collected; all threads wait for one that is held up in native
+code."""
+DISTURBANCES: tuple[Disturbance, ...] = get_args(Disturbance)
 
 _QUEUED_OBJECTS, _PARSED_OBJECTS = 3, 5
 _PACKET_BYTES, _PARSED_BYTES = 1152, 208

@@ -54,7 +54,7 @@ class Losses(Sweeps):
 class KnownCauses(_Part):
     """Real-time trials that a known cause stops, each once."""
 
-    disturbances: tuple[Disturbance, ...] = tuple(DISTURBANCES)
+    disturbances: tuple[Disturbance, ...] = DISTURBANCES
     scale: float = Field(default=0.1, gt=0, le=4)
     interval_ns: float = Field(default=1000.0, gt=0)
     seconds: float = Field(default=0.8, gt=0)

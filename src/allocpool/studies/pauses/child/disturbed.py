@@ -121,6 +121,6 @@ def _disturbers(spec: dict[str, Any], delay_s: float) -> list[_Later]:
             thread.getAllStackTraces()
 
     system.arraycopy(source, 0, target, 0, length)  # touches the memory of both
-    jvm.live_objects()  # both are old now: no young collection copies them beside the disturbance
+    jvm.live_objects()  # both are old now: no young collection copies them during the disturbance
     copier = _Later(delay_s, copy)
     return [copier, _Later(delay_s, look_at_all_stacks)]
