@@ -264,7 +264,7 @@ def every_verdict(of: str) -> list[Verdict]:
         return allocation.evaluate(allocation.published_as_trials())
     if of == "buffered_io":
         return buffered_io.evaluate(empty["trials"])
-    return stream.evaluate(empty, 10.0)
+    return stream.verdicts(empty, 10.0)
 
 
 @pytest.mark.parametrize("study", ["batch", "pauses", "realtime", "allocation", "buffered_io", "stream"])
