@@ -13,8 +13,8 @@ from allocpool.runtimes.collectors import collectors_that, never_frees
 from allocpool.studies.realtime.specs import LONGEST_INTERVAL_NS, LiveSpec, check_queue_length, queue_ticks
 
 Disturbance = Literal["stop", "full_collection", "native_call"]
-"""The consumer stops on purpose; another thread has the heap collected; all threads wait for one that is held up in native
-code."""
+"""The consumer stops on purpose; another thread has the heap collected; all threads wait for one that is held up in
+native code."""
 DISTURBANCES: tuple[Disturbance, ...] = get_args(Disturbance)
 
 _QUEUED_OBJECTS, _PARSED_OBJECTS = 3, 5
