@@ -47,7 +47,7 @@ def done(trials: pd.DataFrame) -> pd.DataFrame:
     found = found.loc[order.index]
     threads = (found["threads"] + " threads").fillna("selectors")
     served_by = (threads + ", Java " + found["runtime"].astype(str)).where(found["server"] == "java", "C++")
-    return found.assign(way=found["variant"].str.partition(" / ")[0], served_by=served_by)
+    return found.assign(way=found["variant"].str.split(" / ").str[0], served_by=served_by)
 
 
 def usual(trials: pd.DataFrame) -> pd.DataFrame:
