@@ -105,7 +105,7 @@ def compare(files: Sequence[Path], effect: float = decisions.EFFECT, alpha: floa
     rows = [
         Row(
             pair.name, pair.base.unit, _VERDICTS[found.verdict],
-            *(value if math.isfinite(value) else None for value in (found.ratio, found.low, found.high)),
+            _finite(found.ratio), _finite(found.low), _finite(found.high),
             len(base), len(new), found.used, found.blocks_needed, found.level, pair.control,
         )
         for pair, (new, base), found in zip(judged, sides, decided, strict=True)
@@ -181,6 +181,10 @@ def _of_order(pairs: Sequence[Pair]) -> Iterator[str]:
             f"sides are not interleaved, one was measured after the other: {_some(apart)}; a difference may be of the "
             "machine's state"
         )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _one_after_the_other(pair: Pair) -> bool:

@@ -136,7 +136,7 @@ class Batch:
         gaps = {key: gap_of(group).text for key, group in groups}
         known = self.facts[["language", "layout", "family", "collector"]].astype(object)
         known = known.loc[cell_data.configuration_order(self.facts.reset_index())]
-        facts: dict[str, Any] = known.where(known.notna(), None).to_dict("index")
+        facts: dict[Any, Any] = known.where(known.notna(), None).to_dict("index")
         if self._set_up:
             for layout in PUBLISHED_LAYOUTS["java"]:
                 control = {"language": "java", "layout": layout, "family": None, "collector": "epsilon"}

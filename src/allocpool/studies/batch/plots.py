@@ -98,8 +98,8 @@ def one_change(trials: pd.DataFrame) -> pd.DataFrame:
             return ""
         return f"pool, {_CHANGES.get(options, options)}" if options else "pool as it is" if who == "pool" else who
 
-    found = rows.assign(change=[words(row) for _, row in rows.iterrows()])
-    return found[(found["change"] != "") & found["ns"].notna()]
+    rows["change"] = [words(row) for _, row in rows.iterrows()]
+    return pd.DataFrame(rows[(rows["change"] != "") & rows["ns"].notna()])
 
 
 def why(changes: pd.DataFrame) -> Figure:
