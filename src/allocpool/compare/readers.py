@@ -338,8 +338,8 @@ def _read_csv(text: str, path: Path, into: Trials) -> None:
         texts = texts.str.replace(".", "?").str.replace(",", ".")
     values = texts.map(_parsed)
     if not (fine := values.between(0, math.inf, "neither")).all():
-        line = fine.idxmin()
-        raise UserError(f"{path}, line {line}: value {plain(frame['value'][line])} is not a positive number")
+        wrong: Any = fine.idxmin()
+        raise UserError(f"{path}, line {wrong}: value {plain(frame['value'][wrong])} is not a positive number")
     usual = {"side": BASE, "cell": "", "block": ""}
     frame = frame.assign(value=values, **{name: word for name, word in usual.items() if name not in header})
     frame["cell"] = frame["cell"].map(plain)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -43,12 +44,12 @@ def rungs(trials: pd.DataFrame) -> pd.DataFrame:
     """
     parts = []
     choices = trials[(trials["mode"] == "batch") & ~trials["collector"].isin(cell_data.CONTROLS)]
-    for key, part in choices.groupby(["host_id", "scale"], sort=False):
+    groups: Any = choices.groupby(["host_id", "scale"], sort=False)
+    for (host_id, scale), part in groups:
         pools = part[part["strategy"] == "pool"].drop_duplicates(["configuration", "case"])
         pools = pools.assign(alive=pools["queue_size"] + pools["stored_count"])
         facts = pools[["configuration", "case", "alive", "heap_mb", "pool_size"]]
-        found = comparison_table(part).merge(facts, on=["configuration", "case"])
-        found[["host_id", "scale"]] = key
+        found = comparison_table(part).merge(facts, on=["configuration", "case"]).assign(host_id=host_id, scale=scale)
         found["configuration"] = found["configuration"].map(names_in(part))
         parts.append(found.assign(verdict=[verdict_of(row.n, row.direction, row.equivalent) for row in records(found)]))
     every = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(RUNG_COLUMNS))

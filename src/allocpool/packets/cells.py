@@ -142,7 +142,7 @@ def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]
     done = with_cost(trials[[*CONFIGURATION, "block", "status", "ns_per_packet"]])
     costs = done.set_index("block")["ns_per_packet"].astype(float)
     groups: Any = done.groupby(list(CONFIGURATION), observed=True).indices
-    return {tuple(map(str, key)): costs.iloc[rows] for key, rows in groups.items()}
+    return {(str(a), str(b), str(c)): costs.iloc[rows] for (a, b, c), rows in groups.items()}
 
 
 def by_block(trials: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:
