@@ -363,22 +363,16 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
     words = {A_CHEAPER: "a cheaper", B_CHEAPER: "b cheaper", OPEN: "inconclusive"}
 
     states: dict[str, dict[str, Any]] = {}
-    idle = []
-    recorded = campaign.specs_on_record() if profile is None else set()
-    begun = profiles.names() if recorded else ()
-    for name in begun if profile is None else [profile]:
+    for name in profiles.names() if profile is None else [profile]:
         try:
-            campaigns = campaign.all_of_profile(name)
+            campaigns = campaign.all_of_profile(name, begun=profile is None)
         except UserError as error:  # of one profile's file, and no reason to say nothing of the others
             if profile is not None:
                 raise
             click.echo(f"allocpool: {error}", err=True)
             continue
         for opened in campaigns:
-            state = opened.status() if profile is not None or opened.plans_any_of(recorded) else None
-            if state is None or (profile is None and not state.finished):
-                idle.append(f"{name} {opened.study.name}")
-                continue
+            state = opened.status()
             left_s = sequential.expected_seconds(opened.missing_specs())
             found = {**asdict(state), "complete": state.complete, "left_expected_s": left_s}
             asked = opened.questions_table() if questions else None
@@ -399,8 +393,8 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
         click.echo(json.dumps(states, indent=1))
     elif not states:
         click.echo("nothing was started yet: `allocpool findings`, or `allocpool run STUDY`")
-    elif idle:
-        click.echo(f"not started: {len(idle)} more; `allocpool status --profile NAME` lists those of one profile")
+    elif profile is None:
+        click.echo("others were not started: `allocpool status --profile NAME` lists all of a profile")
 
 
 @main.command(context_settings=CONTEXT)

@@ -23,7 +23,16 @@ from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
 from allocpool.prerequisites import tools
-from allocpool.runtimes import COLLECTORS, Runtime, find_javac, find_runtime, jvm_flags, known_releases, verify_flags
+from allocpool.runtimes import (
+    COLLECTORS,
+    Jvm,
+    Runtime,
+    find_javac,
+    find_runtime,
+    jvm_flags,
+    known_releases,
+    verify_flags,
+)
 from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
 
@@ -153,7 +162,7 @@ def _cell(runtime: Runtime, collector: str) -> CollectorReport:
     if not COLLECTORS[collector].is_on(runtime.feature):
         return CollectorReport(collector=collector, state="absent", problem=None)
     try:
-        verify_flags(runtime, jvm_flags(collector, runtime.feature, heap_mb=_PROBE_HEAP_MB))
+        verify_flags(runtime, jvm_flags(Jvm("", runtime.feature, collector, _PROBE_HEAP_MB, pre_touch=False)))
     except UserError as error:
         return CollectorReport(collector=collector, state="fails", problem=str(error))
     return CollectorReport(collector=collector, state="runs", problem=None)

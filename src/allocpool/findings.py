@@ -237,7 +237,7 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
     with judged_by(measured.realtime_effect):
-        words = f"{'' if elsewhere else f'{story.verdict(left)} '}{story.caption(left, elsewhere)}"
+        words = story.caption(left, elsewhere)
     return room("realtime", "plots").decision_map(left), words
 
 
@@ -256,22 +256,12 @@ class Both:
 
 
 def _joined(costs: Evidence, intervals: Evidence) -> Evidence:
-    """Orderings of costs and findings on intervals as one."""
-    ratios = [
-        ["batch", f"{row.larger} over {row.smaller}", stats.significant(row.ratio), *_chances(row), row.shown]
-        for row in records(costs.rows)
+    """Orderings of costs and of intervals as one."""
+    parts = {"in batch": costs, "in real time": intervals}
+    rows = [
+        found.rows.assign(larger=found.rows["larger"].map(f"{where}: {{}}".format)) for where, found in parts.items()
     ]
-    searched = [
-        ["real time", row.configuration, row.found, *_chances(row), row.shown] for row in records(intervals.rows)
-    ]
-    columns = ["in", "configuration", "found", "p", "p_against", "shown"]
-    rows = pd.DataFrame([*ratios, *searched], columns=columns)
-    return Evidence(rows, tuple(dict.fromkeys([*costs.missing, *intervals.missing])))
-
-
-def _chances(row: Any) -> tuple[float, float]:
-    """Those of a row of evidence; NaN where what it shows is exact."""
-    return getattr(row, "p", math.nan), getattr(row, "p_against", math.nan)
+    return Evidence(pd.concat(rows, ignore_index=True), tuple(dict.fromkeys([*costs.missing, *intervals.missing])))
 
 
 def _pool_everywhere(data: Both) -> Evidence:

@@ -1,4 +1,4 @@
-// Memory `region`: one stretch for all packets, straight from the kernel, all of it there at the start.
+// Memory `region`: one region for all packets, straight from the kernel, all of it there at the start.
 #pragma once
 
 #include <string_view>
@@ -11,10 +11,6 @@ struct Region {
   static constexpr std::string_view kName = "region";
   static constexpr bool kGivesObjects = false;
   static constexpr bool kAligns = true;
-  template <class Strategy>
-  static constexpr bool kServes = !Strategy::kConstructs;
-  static constexpr std::string_view kWhyNotOthers =
-      " (its memory is all there at the start: nothing is left to allocate)";
 
   using Whole = os::Region;
 };

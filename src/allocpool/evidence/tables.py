@@ -204,7 +204,7 @@ def evidence_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
 
 def _ratio_in_words(row: Mapping[Hashable, Any]) -> str:
     """Ratio, interval and trials of a comparison; of one trial there is no interval, and of none nothing."""
-    if row["shown"] == NOT_MEASURED:
+    if row["shown"] == NOT_MEASURED or pd.isna(row["ratio"]):
         return ""
     ratio, n = stats.significant(row["ratio"]), row["trials"]
     if not row["low"] < row["high"]:
