@@ -74,9 +74,8 @@ def configuration_order(rows: pd.DataFrame) -> list[str]:
 
 
 def configuration_of(row: Any) -> Configuration:
-    """Return the configuration of a row of a table, by the row's `CONFIGURATION_FACTS`."""
-    facts = {fact: getattr(row, fact) for fact in CONFIGURATION_FACTS}
-    return Configuration(**{fact: value for fact, value in facts.items() if not pd.isna(value)})
+    """Return the configuration of one of the `records` of a table."""
+    return Configuration.of(row._asdict())
 
 
 def cells_of(

@@ -13,9 +13,8 @@ from allocpool.packets.specs import DEFAULT_ALLOCATOR, OPTIONS
 from allocpool.runtimes.collectors import collector_named
 
 ARTICLE = "To allocate or to pool?, pzemtsov.github.io, 2019-01-17"
-READ_AS = {"CMS": ("parallel", "cms"), "G1": ("g1",), "ZGC": ("zgc",)}
-"""The collectors that the article's rows of each name may have run on, the likeliest first."""
-LIKELIEST = {name: collectors[0] for name, collectors in READ_AS.items()}
+LIKELIEST = {"CMS": "parallel", "G1": "g1", "ZGC": "zgc"}
+"""The collector that the article's rows of each name most likely ran on."""
 
 
 def published_batch() -> pd.DataFrame:

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
 
-from allocpool import stats
 from allocpool.evidence import style
 from allocpool.evidence.style import GREY, STATED, by_panel, mark, size, stated
 from allocpool.evidence.trials import records
@@ -46,25 +45,6 @@ def collector_and_strategy(rows: pd.DataFrame) -> list[Line2D]:
     keys, strategies = set(rows["key"]), set(rows["strategy"])
     colours = [mark(label, style.colour_of(key), "o") for key, label in labels.items() if key in keys]
     return [*colours, *(mark(name, GREY, marker) for name, marker in MARKS.items() if name in strategies)]
-
-
-def against(
-    rows: pd.DataFrame, x: str, y: str, high: tuple[str, str], wide: tuple[str, str] | None = None, most: int = 4,
-    **shape: Any,
-) -> tuple[Any, list[Line2D]]:  # fmt: skip
-    """Return a ``FacetGrid`` of ``y`` against ``x`` on logarithmic axes of the same range, with the line on which they
-    are equal, and its legend; ``high`` and ``wide`` name the ends of the intervals of both."""
-    shown, looks = by_collector(rows)
-    grid = sns.relplot(shown, x=x, y=y, **looks, s=45, zorder=3, **shape)
-    for _, axis, mine in by_panel(grid, shown):
-        strokes: dict[str, Any] = {"colors": mine["key"].map(looks["palette"]), "linewidth": 1.6, "zorder": 2}
-        axis.vlines(mine[x], mine[high[0]], mine[high[1]], **strokes)
-        if wide:
-            axis.hlines(mine[y], mine[wide[0]], mine[wide[1]], **strokes)
-        axis.axline((1, 1), (2, 2), color=style.SILVER, linewidth=1, zorder=1)
-    for which in "xy":
-        style.log_axes(grid, which, shown[[x, y]].to_numpy(float).ravel(), 1.3, most)
-    return grid, collector_and_strategy(shown)
 
 
 def lines(cells: pd.DataFrame, x: str, order: Sequence[str]) -> tuple[Any, list[Line2D]]:
@@ -170,7 +150,7 @@ def two_lines(name: str, most: int = 24) -> str:
     places = [at for at in range(len(name)) if name.startswith(" / ", at)]
     if len(name) <= most or not places or "\n" in name:
         return name
-    at = min(places, key=lambda place: max(place + 2, len(name) - place - 3))  # the longer line is as short as can be
+    at = min(places, key=lambda place: abs(2 * place + 5 - len(name)))  # lines as equal as can be
     return f"{name[: at + 2]}\n{name[at + 3 :]}"
 
 
@@ -179,13 +159,3 @@ def part_rows(axis: Axes, count: int) -> None:
     for place in range(1, count):
         axis.axhline(place - 0.5, color=GREY, linewidth=0.3)
     axis.set_ylim(count - 0.5, -0.5)
-
-
-def ends(rows: pd.DataFrame, value: str, names: Sequence[str], unit: str) -> str:
-    """Return the least and the greatest row, by name, for readers who can't see the figure."""
-    known = rows.dropna(subset=[value]).astype({value: float}).sort_values(value, kind="stable")
-    found = [
-        f"{stats.significant(row[value])} {unit} ({', '.join(str(row[name]) for name in names)})"
-        for _, row in (known if len(known) < 2 else known.iloc[[0, -1]]).iterrows()
-    ]
-    return f"from {' to '.join(found)}" if len(found) > 1 else "".join(found) or "nothing measured"

@@ -13,8 +13,16 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.labels import names_in
 from allocpool.packets.layouts import LAYOUTS
-from allocpool.packets.specs import in_case_order
-from allocpool.packets.style import CASE_WORDS, COLOURS, against, name_gaps, points, strategy_looks
+from allocpool.packets.specs import Configuration, in_case_order
+from allocpool.packets.style import (
+    CASE_WORDS,
+    COLOURS,
+    by_collector,
+    collector_and_strategy,
+    name_gaps,
+    points,
+    strategy_looks,
+)
 
 _LANGUAGES = {"java": "Java", "cpp": "C++"}
 STEADY, START = "steady state", "first half minute"
@@ -88,7 +96,7 @@ def one_change(trials: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["runtime"] == counts[counts == counts.max()].index.max()]
 
     def words(row: pd.Series) -> str:
-        options = " ".join(cell_data.configuration_of(row).non_default)
+        options = " ".join(Configuration.of(row).non_default)
         who = "pool" if row["strategy"] == "pool" else "allocate"
         if row["layout"] == "flat":
             return "pool of plain memory, no references (flat)"
@@ -170,10 +178,16 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
     factor = float((rows["ns"] / rows["published_ns"]).median())
     rows = rows.assign(panel=rows["language"].map(_LANGUAGES) + " " + rows["layout"].astype(str))
     names = (f"{_LANGUAGES[language]} {layout}" for language, every in LAYOUTS.items() for layout in every)
+    shown, looks = by_collector(rows)
     shape = panels("panel", present(names, rows["panel"]), 2.7)
-    grid, handles = against(rows, "published_ns", "ns", ("low", "high"), **shape)
-    for axis in grid.axes.flat:
+    grid = sns.relplot(shown, x="published_ns", y="ns", **looks, s=45, zorder=3, **shape)
+    for _, axis, mine in style.by_panel(grid, shown):
+        axis.vlines(mine["published_ns"], mine["low"], mine["high"], mine["key"].map(looks["palette"]), linewidth=1.6)
+        axis.axline((1, 1), (2, 2), color=SILVER, linewidth=1, zorder=1)
         axis.axline((1, factor), (2, 2 * factor), color=INK, linewidth=1, linestyle="--", zorder=1)
+    for which in "xy":
+        log_axes(grid, which, [*rows["published_ns"], *rows["ns"]], 1.3)
+    handles = collector_and_strategy(shown)
     handles += [mark("equal", SILVER, line="-"), mark(f"{factor:.2g} \u00d7 published", INK, line="--")]
     text = f"Measured costs are {factor:.2g} times the published ones in the median of {len(rows)} cells."
     return finish(grid, text, 4, handles=handles, x="published, ns a message", y="measured, ns a message")
