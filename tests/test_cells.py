@@ -64,10 +64,10 @@ def test_a_comparison_has_its_interval_and_its_trials(pool_ns: float, direction:
     def centre(row: dict[str, object]) -> float:
         return pool_ns if row["strategy"] == "pool" else 100.0
 
-    told = tables.comparison_table(synthetic.trials(blocks=5, noise=0.01, centre=centre, cases=("B",)))
-    assert told["ratio"].tolist() == pytest.approx([100 / pool_ns] * len(told), rel=0.03)
-    assert ((told["low"] < told["ratio"]) & (told["ratio"] < told["high"]) & (told["n"] == 5)).all()
-    assert (told["direction"] == direction).all() and (told["equivalent"] == (direction == 0)).all()
+    table = tables.comparison_table(synthetic.trials(blocks=5, noise=0.01, centre=centre, cases=("B",)))
+    assert table["ratio"].tolist() == pytest.approx([100 / pool_ns] * len(table), rel=0.03)
+    assert ((table["low"] < table["ratio"]) & (table["ratio"] < table["high"]) & (table["n"] == 5)).all()
+    assert (table["direction"] == direction).all() and (table["equivalent"] == (direction == 0)).all()
 
 
 def test_what_failed_is_no_comparison() -> None:

@@ -1,4 +1,4 @@
-"""The README says what the shipped results say, and shows the picture that they make."""
+"""The README has the answer and the picture of the shipped results."""
 
 from __future__ import annotations
 

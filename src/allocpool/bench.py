@@ -32,7 +32,7 @@ def bench_command() -> None:
 def _run(script: Path, *arguments: str | Path) -> None:
     status = subprocess.run([sys.executable, script, *arguments], check=False, cwd=home.home()).returncode
     if status:
-        raise UserError(f"{script.name} ended with {status}: what it printed says why")
+        raise UserError(f"{script.name} ended with {status}: see what it printed")
 
 
 def _script(name: str, about: str) -> None:
@@ -58,7 +58,7 @@ def ring(arguments: Sequence[str]) -> None:
     pom = home.workloads_dir() / "pom.xml"
     maven = ["mvn", "--quiet", "--batch-mode", "-f", str(pom), "-pl", "ring", "-am", "package", "-DskipTests"]
     if subprocess.run(maven, check=False, env=find_javac().environment()).returncode:
-        raise UserError("the ring's Java module could not be built: what Maven printed says why")
+        raise UserError("the ring's Java module could not be built: see what Maven printed")
     jvm, library = find_runtime(25).libjvm, native_library().library
     _run(home.native_dir() / "bench" / "bench_ring.py", "--jvm", jvm, "--library", library, *arguments)
 
@@ -143,7 +143,7 @@ def _parts_of(wall_s: float, cpu_s: float | None, measurement: Mapping[str, Any]
 @click.option("--minutes", type=click.FloatRange(0.1), help="Of each advice; 10, when left out.")
 @click.option("--long-minutes", type=click.FloatRange(0.1), help="Of each long plan; 60, when left out.")
 @click.option("--workload", "names", multiple=True, help="One of ten; may be repeated. All, when left out.")
-@click.option("--on-record", is_flag=True, help="Measure nothing: print what earlier runs of this machine say.")
+@click.option("--on-record", is_flag=True, help="Measure nothing: print the results of earlier runs on this machine.")
 @click.option("--keep", is_flag=True, help="Write the rows into data/checked, whose table page 09 shows.")
 def advice(
     minutes: float | None, long_minutes: float | None, names: Sequence[str], on_record: bool, keep: bool

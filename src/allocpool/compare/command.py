@@ -302,7 +302,7 @@ def compare_command(
     you look and whenever you stop.
 
     \b
-    slower, faster   the whole interval of NEW / BASE (costs) lies above 1, or below
+    slower, faster   all of the interval of NEW / BASE (costs) lies above 1, or below
     equivalent       it lies within the margin
     inconclusive     not decided; the last column estimates how many more trials would do
 

@@ -373,7 +373,7 @@ class PacketsSpec(TrialSpec, Options):
     """A trial of the packets workload; sizes left out follow from layout, strategy, case and scale."""
 
     processes: ClassVar[int] = 1
-    """Processes of the trial that hold its whole memory at the same time."""
+    """Processes of the trial that each hold all of its memory at the same time."""
 
     language: Language
     layout: Annotated[str, OneOf("layout", LAYOUT_NAMES)]
