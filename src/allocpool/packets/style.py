@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from matplotlib.ticker import EngFormatter
 
 from allocpool.evidence import style
 from allocpool.evidence.style import GREY, STATED, by_panel, mark, size, stated
-from allocpool.evidence.trials import records
+from allocpool.evidence.trials import records, spelled_out
 from allocpool.packets.cells import configuration_of
 from allocpool.packets.specs import no_such_pair
 from allocpool.packets.strategies import STRATEGIES
@@ -67,24 +68,6 @@ def strategy_looks(rows: pd.DataFrame) -> dict[str, tuple[str, str]]:
     return {name: look for name, look in STRATEGY_STYLE.items() if name in among}
 
 
-def short_names(configurations: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return each name without the options that all configurations of its language share, and these in words."""
-    parts = pd.Series({name: name.split(" / ") for name in configurations})
-    shared: dict[str, list[str]] = {}
-    for is_cpp, mine in parts.groupby(parts.index.str.startswith("C++")):
-        common = (
-            [word for word in mine.iloc[0][1:] if all(word in words[1:] for words in mine)] if len(mine) > 1 else []
-        )
-        shared["C++" if is_cpp else "Java"] = [word for word in common if not word.isdigit()]
-    short = {}
-    for name, words in parts.items():
-        kept = [word for word in words if word not in shared["C++" if str(name).startswith("C++") else "Java"]]
-        short[str(name)] = " / ".join(kept).replace("generational", "gen.")
-    if len(set(short.values())) < len(short):
-        return {name: name for name in configurations}, ""
-    return short, "; ".join(f"all {language}: {', '.join(words)}" for language, words in shared.items() if words)
-
-
 def points(
     rows: pd.DataFrame, value: str, order: Sequence[str], hue: Mapping[str, tuple[str, str]], label: str, *,
     by: str = "strategy", y: str = "configuration", col: str | None = "case", col_order: Sequence[str] | None = None,
@@ -95,7 +78,7 @@ def points(
 
     Intervals are ``low`` and ``high``; rows without them are trials, and a mark is their median, its interval from the
     smallest to the largest. With ``trials``, which have the same columns, every trial is a thin stroke. Axes are
-    linear; below them stand ``label`` and what the names of all configurations share.
+    linear; ``label`` stands below them.
     """
     names, height = list(hue), 0.7 + ROW_INCHES * max(len(order), 3)
     apart = y != by and 0.8 * (1 - 1 / len(names))
@@ -113,19 +96,17 @@ def points(
     for axis in grid.axes.flat:
         part_rows(axis, len(order))
         axis.set(xlabel="", ylabel="")
-    if below := name_rows(grid, label, order, y in ("configuration", "row")):
+    if below := name_rows(grid, label, order):
         grid.figure.supxlabel(below)
     return grid
 
 
-def name_rows(grid: Any, label: str, order: Sequence[str], configurations: bool = True) -> str:
-    """Write names at the rows, of configurations as `short_names` has them; return the label for the axis below, with
-    what these share."""
-    short, found = short_names(order) if configurations else ({name: name for name in order}, "")
+def name_rows(grid: Any, label: str, order: Sequence[str]) -> str:
+    """Write names at the rows, in two lines where they are long; return ``label``."""
     for axis in grid.axes.flat:
         if axis.get_subplotspec().is_first_col():
-            axis.set_yticks(range(len(order)), [two_lines(short[name]) for name in order])
-    return f"{label}\n{found}" if found else label
+            axis.set_yticks(range(len(order)), [two_lines(name) for name in order])
+    return label
 
 
 def name_gaps(grid: Any, gaps: pd.DataFrame, order: Sequence[str]) -> None:
@@ -141,17 +122,14 @@ def name_gaps(grid: Any, gaps: pd.DataFrame, order: Sequence[str]) -> None:
 
 
 def panel_names(configurations: Sequence[str], most: int = 19) -> dict[str, str]:
-    """Return titles of panels by configuration: short, in two lines."""
-    return {name: two_lines(short, most) for name, short in short_names(configurations)[0].items()}
+    """Return titles of panels by configuration, in two lines where they are long."""
+    return {name: two_lines(name, most) for name in configurations}
 
 
 def two_lines(name: str, most: int = 24) -> str:
-    """Return a name in two lines where it has more than so many characters."""
-    places = [at for at in range(len(name)) if name.startswith(" / ", at)]
-    if len(name) <= most or not places or "\n" in name:
-        return name
-    at = min(places, key=lambda place: abs(2 * place + 5 - len(name)))  # lines as equal as can be
-    return f"{name[: at + 2]}\n{name[at + 3 :]}"
+    """Return a name as a stranger reads it, in two lines where it has more than so many characters."""
+    name = str(spelled_out(name)).replace("generational", "gen.")
+    return textwrap.fill(name, max(most, len(name) // 2 + 5), break_long_words=False)
 
 
 def part_rows(axis: Axes, count: int) -> None:
