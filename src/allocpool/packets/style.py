@@ -14,9 +14,7 @@ from matplotlib.ticker import EngFormatter
 
 from allocpool.evidence import style
 from allocpool.evidence.style import GREY, STATED, by_panel, mark, size, stated
-from allocpool.evidence.trials import records, spelled_out
-from allocpool.packets.cells import configuration_of
-from allocpool.packets.specs import no_such_pair
+from allocpool.evidence.trials import spelled_out
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes.collectors import COLLECTORS
 
@@ -107,18 +105,6 @@ def name_rows(grid: Any, label: str, order: Sequence[str]) -> str:
         if axis.get_subplotspec().is_first_col():
             axis.set_yticks(range(len(order)), [two_lines(name) for name in order])
     return label
-
-
-def name_gaps(grid: Any, gaps: pd.DataFrame, order: Sequence[str]) -> None:
-    """Write in the panels by case of `points`, in the row of each configuration, the ``gap_word`` of what has no mark
-    there; pairs that a layout lacks on every machine are no gap of a measurement."""
-    there = [no_such_pair(configuration_of(row), str(row.strategy)) is None for row in records(gaps)]
-    gaps = gaps[pd.Series(there, index=gaps.index, dtype=bool)]
-    for (case, configuration), group in gaps.groupby(["case", "configuration"], observed=True):
-        axis = grid.axes_dict[case]
-        axis.text(0.98, order.index(str(configuration)) + 0.3, ", ".join(sorted(set(group["gap_word"]))), ha="right",
-                  va="center", style="italic", color=COLOURS[group["strategy"].iloc[0]] if len(group) == 1 else GREY,
-                  transform=axis.get_yaxis_transform(), in_layout=False)  # fmt: skip
 
 
 def panel_names(configurations: Sequence[str], most: int = 19) -> dict[str, str]:

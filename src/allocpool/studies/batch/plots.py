@@ -19,7 +19,6 @@ from allocpool.packets.style import (
     COLOURS,
     by_collector,
     collector_and_strategy,
-    name_gaps,
     points,
     strategy_looks,
 )
@@ -152,8 +151,7 @@ def since_start(iterations: pd.DataFrame, trials: pd.DataFrame, case: str = "B")
 def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Draw ns/packet per configuration (rows), case (panels) and strategy (marker): dot, interval and every trial.
 
-    ``cells`` comes from `allocpool.packets.cells.cells`; ``trials`` gives the thin strokes. A row names why cells have
-    no figure.
+    ``cells`` comes from `allocpool.packets.cells.cells`; ``trials`` gives the thin strokes.
     """
     cases = in_case_order(cells["case"])
     if cells["ns"].isna().all() or not cases:
@@ -163,7 +161,6 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     every = every.rename(columns={"ns_per_packet": "ns"})
     grid = points(cells, "ns", order, hue, "ns per packet (log scale)", col_order=cases, trials=every)
     log_axes(grid, "x", [*cells["low"], *cells["high"]], most=3)
-    name_gaps(grid, cells[cells["gap"].notna()], order)
     titles = {case: CASE_WORDS.get(case, f"{case} alive") for case in cases}
     text = f"Cost of a packet by configuration and strategy, cases {', '.join(cases)}."
     return finish(grid, text, 4, titles, marks(hue))
