@@ -235,7 +235,7 @@ class Configuration(Options):
         return configuration
 
     @classmethod
-    def of(cls, row: Mapping[str, Any] | pd.Series) -> Self:
+    def of(cls, row: Mapping[Any, Any] | pd.Series) -> Self:
         """Return the configuration of a row of a table, by its columns."""
         values = {name: row[name] for name in cls.model_fields if not pd.isna(row[name])}
         return cls.model_validate(values | ({"runtime": int(values["runtime"])} if "runtime" in values else {}))
