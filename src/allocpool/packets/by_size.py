@@ -6,7 +6,7 @@ shows the opposite, it states where the answer turns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -26,8 +26,6 @@ from allocpool.packets.tables import comparison_table
 
 SIDES = ("pool", "allocate")
 NO_DIFFERENCE, INCONCLUSIVE, NOT_MEASURED = "no difference", "inconclusive", "not measured"
-Kind = str
-"""A side, ``turns``, `NO_DIFFERENCE`, `INCONCLUSIVE` or `NOT_MEASURED`."""
 _USUAL_ALIVE = 200_000
 """The published case B: a headline states the ratio at the number of messages nearest to it."""
 RUNG_COLUMNS = (
@@ -71,11 +69,14 @@ def _has_side(rows: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True)
 class Headline:
-    """The answer for one configuration, named as `labels.name_of` does; ``kind`` is a side only where no size and no
-    machine on record shows the other one."""
+    """The answer for one configuration, named as `labels.name_of` does.
+
+    ``kind``: ``turns``, `NO_DIFFERENCE`, `INCONCLUSIVE`, `NOT_MEASURED`, or a side, where no size and no machine on
+    record shows the other one.
+    """
 
     configuration: str
-    kind: Kind
+    kind: str
     text: str
 
     def _repr_markdown_(self) -> str:
@@ -226,11 +227,10 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
     )
 
 
-def table(own: pd.DataFrame, alive: Sequence[int] = ()) -> pd.DataFrame:
+def table(own: pd.DataFrame) -> pd.DataFrame:
     """Return one row per configuration and one column per number of messages alive: side and by how many times, in
     brackets where it is not shown."""
     rows = own[own["n"] > 0]
-    rows = rows[rows["alive"].isin(alive)] if len(alive) else rows
     texts = []
     for row in records(rows):
         side = "pool" if row.ratio >= 1 else "allocate"

@@ -246,11 +246,6 @@ class Configuration(Options):
         fields = (OPTIONS[word].field for word in words)
         return self.model_copy(update={field: defaults[field].default for field in fields})
 
-    @property
-    def plain(self) -> Self:
-        """The same with its layout's default steps and no option."""
-        return self.without(*OPTIONS).model_copy(update={"steps": self.row.steps.default})
-
     def require_known_words(self) -> None:
         """Check every word.
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
 
@@ -26,7 +25,6 @@ BY_COLOUR = {"hue": "strategy", "palette": COLOURS}
 BY_MARKER = {"style": "strategy", "markers": MARKS}
 CASE_WORDS = {"A": "A: little alive", "A10k": "A, as its text", "B": "B: realistic", "C": "C: half alive"}
 """Titles of panels: how much of the heap is alive."""
-ROW_INCHES = 0.42
 
 
 def by_collector(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -78,7 +76,7 @@ def points(
     smallest to the largest. With ``trials``, which have the same columns, every trial is a thin stroke. Axes are
     linear; ``label`` stands below them.
     """
-    names, height = list(hue), 0.7 + ROW_INCHES * max(len(order), 3)
+    names, height = list(hue), 0.7 + 0.42 * max(len(order), 3)
     apart = y != by and 0.8 * (1 - 1 / len(names))
     colours = {name: colour for name, (colour, _) in hue.items()}
     shared = {"x": value, "y": y, "hue": by, "hue_order": names, "palette": colours, "order": list(order)}
@@ -92,8 +90,9 @@ def points(
         sns.stripplot(mine, **shared, dodge=bool(apart), jitter=False, marker="|", size=7, linewidth=0.8, alpha=0.6,
                       legend=False, ax=axis)  # fmt: skip
     for axis in grid.axes.flat:
-        part_rows(axis, len(order))
-        axis.set(xlabel="", ylabel="")
+        for place in range(1, len(order)):
+            axis.axhline(place - 0.5, color=GREY, linewidth=0.3)
+        axis.set(xlabel="", ylabel="", ylim=(len(order) - 0.5, -0.5))
     if below := name_rows(grid, label, order):
         grid.figure.supxlabel(below)
     return grid
@@ -116,10 +115,3 @@ def two_lines(name: str, most: int = 24) -> str:
     """Return a name as a stranger reads it, in two lines where it has more than so many characters."""
     name = str(spelled_out(name)).replace("generational", "gen.")
     return textwrap.fill(name, max(most, len(name) // 2 + 5), break_long_words=False)
-
-
-def part_rows(axis: Axes, count: int) -> None:
-    """Draw thin lines between the rows, of which the first is on top."""
-    for place in range(1, count):
-        axis.axhline(place - 0.5, color=GREY, linewidth=0.3)
-    axis.set_ylim(count - 0.5, -0.5)
