@@ -83,4 +83,4 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
     grid.set(xlim=(0, 1.15 * max(longest, float(lines["mean"].max()))))
     below = "KiB per connection after a full collection\nblack: slope of resident memory, its interval"
     text = f"Where the bytes of a connection sit: {', '.join(styles)}."
-    return finish(grid, text, 5, "", handles, name_rows(grid, below, order, configurations=False))
+    return finish(grid, text, 5, "", handles, name_rows(grid, below, order))
