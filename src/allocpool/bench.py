@@ -162,7 +162,7 @@ def advice(
         raise unknown_choice("workload", unknown[0], check.WORKLOADS)
     laboratory = Machine(starts=not on_record)
     for name in names or check.WORKLOADS:
-        lengths = (None, 0.0) if on_record else (minutes or check.MINUTES, long_minutes or check.LONG_MINUTES)
+        lengths = (None, None) if on_record else (minutes or check.MINUTES, long_minutes or check.LONG_MINUTES)
         found, long = check.check(name, lengths[0], lengths[1], laboratory)
         if not found.trials and not long.trials:
             click.echo(f"{name:10} nothing is on record")

@@ -176,9 +176,9 @@ class _NotLess(CellOrdering):
 
 @dataclass(frozen=True)
 class _Given(CellOrdering):
-    """An expected ordering with its chances, `p` and `p_against`."""
+    """An expected ordering with its chances, `p` and `p_against`; NaN where a side has no figure."""
 
-    chances: tuple[float, float] = field(default=(1.0, 1.0), kw_only=True)
+    chances: tuple[float, float] = field(default=(math.nan, math.nan), kw_only=True)
 
     @property
     def p(self) -> float:
@@ -281,9 +281,9 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
                                cells=((cell,), ()))  # fmt: skip
         return
     if test.rising:
-        others = [name for name in cells.keys if name != test.rising]
+        fixed = [name for name in cells.keys if name != test.rising]
         by_size = sorted(larger, key=lambda cell: cell.facts[test.rising or ""])
-        for _, sizes in _grouped(by_size, others).items():
+        for _, sizes in _grouped(by_size, fixed).items():
             for smaller, more in itertools.pairwise(sizes):
                 yield _ordering(test, cells, more, smaller)
         return
@@ -298,9 +298,9 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
                     yield cells.judge(test, [one], [other]) if cells.judge else _ordering(test, cells, one, other)
         return
     for side in _grouped(larger, rest).values():
-        for others in _grouped(smaller_of.get(side[0].at(same), []), rest).values():
-            if side != others:
-                yield (cells.judge or _cheapest)(test, side, others)
+        for rivals in _grouped(smaller_of.get(side[0].at(same), []), rest).values():
+            if side != rivals:
+                yield (cells.judge or _cheapest)(test, side, rivals)
 
 
 def _grouped(cells: Sequence[Cell], names: Sequence[str]) -> dict[tuple[Any, ...], list[Cell]]:
