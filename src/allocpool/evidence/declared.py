@@ -1,7 +1,7 @@
-"""Claims as data: the ``claims.yaml`` of a study, put to a table of cells.
+"""Claims as data: the ``claims.yaml`` of a study, tested on a table of cells.
 
-A test says that every cell of ``larger`` costs more than ``factor`` times each cell of ``smaller`` that agrees with it
-in all keys but those that ``smaller`` or ``differ`` names. Published figures are cells, too, each of one block.
+A test expects every cell of ``larger`` to cost more than ``factor`` times each cell of ``smaller`` that agrees with it
+in all keys but those that ``smaller`` or ``differ`` names. Published figures are cells of one block.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +35,7 @@ from allocpool.evidence.claims import (
     RefutedBy,
     of_orderings,
 )
+from allocpool.evidence.claims import sentence as sentence
 from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART
 
@@ -129,21 +130,11 @@ class Cells:
         return self.by_key.get(tuple({**cell.facts, **differs}[name] for name in self.keys))
 
 
-@dataclass(frozen=True)
-class CellOrdering(Ordering):
-    """An expected ordering of cells; ``cells``: all that take part on either side."""
-
-    cells: tuple[tuple[Cell, ...], tuple[Cell, ...]] = field(default=((), ()), kw_only=True)
-    factor: float = field(default=1.0, kw_only=True)
-
-
-@dataclass(frozen=True)
-class _Equal(CellOrdering, Equality):
-    """An expected equality of two cells."""
+CellOrdering = Ordering
 
 
 @dataclass(frozen=True, eq=False)
-class Cheapest(CellOrdering):
+class Cheapest(Ordering):
     """An expected ordering of the cheapest cell of either side, which the same trials choose.
 
     Every one is put to every one of the other side, and the choice is paid for (`decisions.p_cheapest`). The ratio is
@@ -174,12 +165,12 @@ class Cheapest(CellOrdering):
         return self.comparison.ratio is not None and self._chances[2] <= decisions.ALPHA
 
 
-def orderings(tests: Sequence[Test], cells: Cells, usual: Selection) -> list[CellOrdering]:
+def orderings(tests: Sequence[Test], cells: Cells, usual: Selection) -> list[Ordering]:
     """Everything that the tests of a claim expect of these cells."""
     return [found for test in tests for found in _orderings(test, cells, usual)]
 
 
-def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrdering]:
+def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[Ordering]:
     # Of a ratio, only cells that have another side to be over.
     known = [cell for cell in cells.cells if test.over is None or cells.other(cell, test.over)]
     known = [cell for cell in known if len(cell.values)] if test.measured else known
@@ -187,7 +178,7 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
     if test.value is not None:
         for cell in larger:
             compared = decisions.compare_with(cell.values, test.value, test.factor)
-            yield _Equal(cell.label, f"the published {test.value:g}", compared, gaps=_gaps(cell), cells=((cell,), ()),
+            yield Equality(cell.label, f"the published {test.value:g}", compared, gaps=_gaps(cell), cells=((cell,), ()),
                          factor=test.factor)  # fmt: skip
         return
     if test.rising:
@@ -229,12 +220,12 @@ def _times(factor: float) -> str:
     return "" if factor == 1.0 else f"{factor:g} times "
 
 
-def _ordering(test: Test, cells: Cells, larger: Cell, smaller: Cell) -> CellOrdering:
+def _ordering(test: Test, cells: Cells, larger: Cell, smaller: Cell) -> Ordering:
     sides: list[tuple[Cell, ...]] = [(larger,), (smaller,)]
     if test.over is not None:
         sides = [tuple(filter(None, (cell, cells.other(cell, test.over)))) for cell in (larger, smaller)]
     names = [" / ".join(cell.label for cell in side) for side in sides]
-    kind, times = (_Equal, "") if test.compare == "equal" else (CellOrdering, _times(test.factor))
+    kind, times = (Equality, "") if test.compare == "equal" else (Ordering, _times(test.factor))
     weak = larger.weak and smaller.weak
     return kind(
         names[0], f"{times}{names[1]}", decisions.compare([], []) if weak else _comparison(test, *sides),
@@ -255,7 +246,7 @@ def _comparison(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> 
     return decisions.compare_means(top, bottom) if test.compare == "means" else decisions.compare(top, bottom)
 
 
-def _cheapest(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> CellOrdering:
+def _cheapest(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> Ordering:
     known = [[cell for cell in side if len(cell.values)] for side in (larger, smaller)]
     best = [min(some, key=lambda cell: stats.geometric_mean(cell.values), default=side[0])
             for some, side in zip(known, (larger, smaller), strict=True)]  # fmt: skip
@@ -268,7 +259,7 @@ def _cheapest(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> Ce
     )  # fmt: skip
 
 
-def _missing(speaks_of: Sequence[Selection], expected: Sequence[CellOrdering]) -> Iterator[Missing]:
+def _missing(speaks_of: Sequence[Selection], expected: Sequence[Ordering]) -> Iterator[Missing]:
     compared = [cell for item in expected for side in item.cells for cell in side]
     for selection in speaks_of:
         lists = [value if isinstance(value, list) else [value] for value in selection.values()]
@@ -277,7 +268,7 @@ def _missing(speaks_of: Sequence[Selection], expected: Sequence[CellOrdering]) -
                 yield Missing(" ".join(map(str, values)), NOT_PART.word)
 
 
-def as_published(expected: Sequence[CellOrdering]) -> Evidence:
+def as_published(expected: Sequence[Ordering]) -> Evidence:
     """Single published figures, of which there is one each: as said where they lie so, whatever the margin."""
     rows = of_orderings(expected).rows
     shown = []
@@ -291,20 +282,6 @@ def as_published(expected: Sequence[CellOrdering]) -> Evidence:
     return Evidence(rows[rows["shown"] != NOT_MEASURED].reset_index(drop=True))
 
 
-def sentence(evidence: Evidence) -> str:
-    """How many comparisons show what, the worst one against the claim, and how far apart the sides are."""
-    if evidence.rows.empty:
-        return "Nothing to compare: not part of this campaign."
-    counts = [f"{word} in {count}" for word, count in evidence.rows["shown"].value_counts().items()]
-    found = f"Of {stats.plural(len(evidence.rows), 'comparison')}: {', '.join(counts)}"
-    if "ratio" in evidence.rows and evidence.rows["ratio"].notna().any():
-        found += f"; {stats.ratios(evidence.measured['ratio'].dropna())}"
-        if len(against := evidence.against) and "larger" in against:
-            worst = against.iloc[int(against["ratio"].astype(float).argmin())]
-            found += f"; most against it: {worst['larger']} over {worst['smaller']}"
-    return f"{found}."
-
-
 Odd = tuple[Callable[[Any], Evidence], Callable[[], Evidence]]
 """What no test can say: evidence of a campaign's data, and that of the published figures."""
 
@@ -314,7 +291,7 @@ class Claims(tuple[Claim[Any], ...]):
 
     file: ClaimsFile
 
-    def orderings(self, id: str, cells: Cells) -> list[CellOrdering]:
+    def orderings(self, id: str, cells: Cells) -> list[Ordering]:
         """What one claim expects of these cells, in the order of its rows of evidence."""
         tests = next(item.tests for item in self.file.claims if item.id == id)
         return orderings(tests, cells, self.file.usual)
@@ -351,7 +328,7 @@ def claims_of(
         of_data, of_figures = (functions or {})[item.function] if item.function else (evidence, of_source)
         needs_all = result.needs_all if item.needs_all is None else item.needs_all
         return Claim(
-            item.id, item.words, item.source or result.source, of_data, sentence, needs_all=needs_all,
+            item.id, item.words, item.source or result.source, of_data, needs_all=needs_all,
             refuted_by=item.refuted_by, published=of_figures if published else None, asks=item.asks,
             set_ups=tuple(item.set_ups or result.set_ups),
         )  # fmt: skip
