@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
-#include <type_traits>
 
 #include "allocpool.h"
 #include "packets/memory_new.hpp"
@@ -91,9 +90,6 @@ struct Allocating {
   static constexpr std::string_view kName = "allocating";
   static constexpr Ladder kLadder{"", "inline", false, ""};
   static constexpr std::array kSwitches{&Steps::inline_buffer};
-  // What parsing makes comes from `new`, and so does the rest.
-  template <class Memory>
-  static constexpr bool kTakes = std::is_same_v<Memory, New>;
   template <class Memory, bool kInline>
   static constexpr bool kMakesSense = true;
   template <class Memory, bool... kSteps>

@@ -64,8 +64,6 @@ struct Flat {
   static constexpr Ladder kLadder{"", "inline,one_line,stride,prefetch", false,
                                   "one_line:inline,stride:one_line,prefetch:inline"};
   static constexpr std::array kSwitches{&Steps::inline_buffer, &Steps::one_line, &Steps::stride, &Steps::prefetch};
-  template <class Memory>
-  static constexpr bool kTakes = Memory::kGivesObjects;
   template <class Memory, bool kInline, bool kOneLine, bool kStride, bool kPrefetched>
   static constexpr bool kMakesSense =
       (kInline || !(kOneLine || kPrefetched)) && (kOneLine || !kStride) &&

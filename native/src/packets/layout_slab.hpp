@@ -110,8 +110,6 @@ struct Slab {
   static constexpr std::string_view kName = "slab";
   static constexpr Ladder kLadder{"contiguous", "one_line,stride,huge_pages,prefetch", true, ""};
   static constexpr std::array kSwitches{&Steps::one_line, &Steps::stride, &Steps::prefetch};
-  template <class Memory>
-  static constexpr bool kTakes = !Memory::kGivesObjects;
   template <class Memory, bool... kSteps>
   static constexpr bool kMakesSense = true;
   template <class Memory, bool... kSteps>

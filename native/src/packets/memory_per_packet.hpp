@@ -2,16 +2,11 @@
 // message and memory would hide them.
 #pragma once
 
-#include <string_view>
-
 namespace allocpool {
 
 struct PerPacket {
   static constexpr bool kGivesObjects = true;
   static constexpr bool kAligns = false;
-  template <class Strategy>
-  static constexpr bool kServes = Strategy::kConstructs && !Strategy::kPooled;
-  static constexpr std::string_view kWhyNotOthers = " (this memory is tried where each message asks it for a packet)";
 };
 
 }  // namespace allocpool

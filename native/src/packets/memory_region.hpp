@@ -11,10 +11,6 @@ struct Region {
   static constexpr std::string_view kName = "region";
   static constexpr bool kGivesObjects = false;
   static constexpr bool kAligns = true;
-  template <class Strategy>
-  static constexpr bool kServes = !Strategy::kConstructs;
-  static constexpr std::string_view kWhyNotOthers =
-      " (its memory is all there at the start: nothing is left to allocate)";
 
   using Whole = os::Region;
 };

@@ -25,32 +25,10 @@
 namespace allocpool {
 namespace {
 
-template <class...>
-struct Axis {};
-
 // One packet is always in the nearest cache, wherever it lies: `dummy` has its layout's own steps only.
 template <class Layout, class Strategy, bool... kSteps>
 constexpr bool kTakesSteps =
     Strategy::kPooled || Strategy::kConstructs || ((kSteps == Layout::kLadder.all_on) && ...);
-
-// A new layout, strategy or memory is its header and one row here; what it goes together with it says itself.
-using Layouts = Axis<
-    Allocating,
-    Flat,
-    Slab>;
-using Strategies = Axis<
-    Dummy,
-    Alloc,
-    Mix,
-    Pool>;
-using Memories = Axis<
-    New,
-    PmrPool,
-    PmrMonotonic,
-#ifdef ALLOCPOOL_HAS_BOOST
-    BoostPool,
-#endif
-    Region>;
 
 using Make = std::unique_ptr<Workload> (*)(const Settings&, const Steps&, const Stock&);
 
@@ -61,7 +39,6 @@ struct Entry {
   bool aligns;
   const Ladder* ladder;
   std::size_t packet_bytes;
-  std::string_view why_not_others;
   Make make;
 };
 
@@ -107,46 +84,37 @@ constexpr std::size_t packet_bytes() {
 }
 
 template <class Layout, class Memory, class Strategy>
-void add(std::vector<Entry>& entries) {
-  if constexpr (Layout::template kTakes<Memory> && Memory::template kServes<Strategy>) {
-    entries.push_back({{Layout::kName, Strategy::kName, Memory::kName},
-                       Strategy::kPooled,
-                       Strategy::kConstructs,
-                       Memory::kAligns,
-                       &Layout::kLadder,
-                       packet_bytes<Layout, Memory>(),
-                       Memory::kWhyNotOthers,
-                       make<Layout, Strategy, Memory>});
-  }
+Entry entry() {
+  return {{Layout::kName, Strategy::kName, Memory::kName},
+          Strategy::kPooled,
+          Strategy::kConstructs,
+          Memory::kAligns,
+          &Layout::kLadder,
+          packet_bytes<Layout, Memory>(),
+          make<Layout, Strategy, Memory>};
 }
 
-template <class Layout, class Memory, class... Strategy>
-void add_strategies(std::vector<Entry>& entries, Axis<Strategy...>) {
-  (add<Layout, Memory, Strategy>(entries), ...);
-}
-
-template <class Layout, class... Memory>
-void add_memories(std::vector<Entry>& entries, Axis<Memory...>) {
-  (add_strategies<Layout, Memory>(entries, Strategies{}), ...);
-}
-
-template <class... Layout>
-std::vector<Entry> all(Axis<Layout...>) {
-  std::vector<Entry> entries;
-  (add_memories<Layout>(entries, Memories{}), ...);
-  return entries;
-}
-
+// What is measured, a row each. The first memory of a layout is its default. The memories of std::pmr and Boost are tried
+// where each message asks them for a packet: a pool would hide them. A region is there at the start: nothing is allocated.
 const std::vector<Entry>& entries() {
-  static const std::vector<Entry> kEntries = all(Layouts{});
+  static const std::vector<Entry> kEntries = {
+      entry<Allocating, New, Dummy>(),
+      entry<Allocating, New, Alloc>(),
+      entry<Allocating, New, Mix>(),
+      entry<Allocating, New, Pool>(),
+      entry<Flat, New, Dummy>(),
+      entry<Flat, New, Alloc>(),
+      entry<Flat, New, Mix>(),
+      entry<Flat, New, Pool>(),
+      entry<Flat, PmrPool, Alloc>(),
+      entry<Flat, PmrMonotonic, Alloc>(),
+#ifdef ALLOCPOOL_HAS_BOOST
+      entry<Flat, BoostPool, Alloc>(),
+#endif
+      entry<Slab, Region, Dummy>(),
+      entry<Slab, Region, Pool>(),
+  };
   return kEntries;
-}
-
-template <class... Row>
-std::string names(Axis<Row...>) {
-  std::string joined;
-  (joined.append(joined.empty() ? "" : ",").append(Row::kName), ...);
-  return joined;
 }
 
 // The names on one axis of the entries that `wanted` holds for, each once.
@@ -161,6 +129,10 @@ std::string names_where(std::string_view Combination::*axis, const Wanted& wante
     joined.append(joined.empty() ? "" : ",").append(name);
   }
   return joined;
+}
+
+std::string names_of(std::string_view Combination::*axis) {
+  return names_where(axis, [](const Entry&) { return true; });
 }
 
 void require_known(const char* axis, std::string_view name, const std::string& known) {
@@ -186,8 +158,7 @@ const Entry& entry_of(std::string_view layout, std::string_view strategy, std::s
   });
   if (match == entries().end()) {
     throw UserError(where + " with memory " + std::string(memory) + " has no strategy " + std::string(strategy) +
-                    ": choose one of " + names_where(&Combination::strategy, has_both) +
-                    std::string(first->why_not_others));
+                    ": choose one of " + names_where(&Combination::strategy, has_both));
   }
   return *match;
 }
@@ -248,17 +219,17 @@ std::vector<Combination> combinations() {
 }
 
 const std::string& layout_names() {
-  static const std::string kNames = names(Layouts{});
+  static const std::string kNames = names_of(&Combination::layout);
   return kNames;
 }
 
 const std::string& strategy_names() {
-  static const std::string kNames = names(Strategies{});
+  static const std::string kNames = names_of(&Combination::strategy);
   return kNames;
 }
 
 const std::string& memory_names() {
-  static const std::string kNames = names(Memories{});
+  static const std::string kNames = names_of(&Combination::memory);
   return kNames;
 }
 

@@ -50,12 +50,16 @@ class JavaPackets:
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
         jvm.start(launch)
-        self.trial = jvm.java_class("allocpool.packets.BatchTrial")(
-            spec["layout"], spec["strategy"], spec["steps"], spec["pool_size"], spec["slot_count"],
-            spec["queue_size"], spec["stored_count"], spec["seed"],
-            spec["pool_order"] == "aged", spec["pool_reuse"] == "fifo", spec["payload_touch"], spec["lean_view"],
-            spec["detached"], max_iterations,
+        sizes = jvm.java_class("allocpool.packets.Sizes")(
+            spec["pool_size"], spec["slot_count"], spec["queue_size"], spec["stored_count"]
+        )
+        options = jvm.java_class("allocpool.packets.Options")(
+            spec["seed"], spec["steps"], spec["pool_order"] == "aged", spec["pool_reuse"] == "fifo",
+            spec["payload_touch"], spec["lean_view"], spec["detached"],
         )  # fmt: skip
+        self.trial = jvm.java_class("allocpool.packets.BatchTrial")(
+            spec["layout"], spec["strategy"], sizes, options, max_iterations
+        )
 
     def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:
         return _triples(self.trial.runPackets(packets, iteration_packets))

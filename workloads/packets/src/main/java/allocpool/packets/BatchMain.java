@@ -5,6 +5,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.stream.Collectors;
 
 /**
@@ -30,24 +31,17 @@ public final class BatchMain {
         final String layout = words.next();
         final String strategy = words.next();
         final String steps = words.next();
-        final int[] sizes = new int[4];
-        for (int i = 0; i < sizes.length; i++) {
-            sizes[i] = Integer.parseInt(words.next());
-        }
-        final long seed = Long.parseLong(words.next());
-        final boolean aged = Boolean.parseBoolean(words.next());
-        final boolean fifo = Boolean.parseBoolean(words.next());
-        final boolean payloadTouch = Boolean.parseBoolean(words.next());
-        final boolean leanView = Boolean.parseBoolean(words.next());
-        final boolean detached = Boolean.parseBoolean(words.next());
+        final Sizes sizes = new Sizes(Integer.parseInt(words.next()), Integer.parseInt(words.next()),
+                Integer.parseInt(words.next()), Integer.parseInt(words.next()));
+        final Options options = new Options(Long.parseLong(words.next()), steps.equals(NONE) ? null : steps,
+                flag(words), flag(words), flag(words), flag(words), flag(words));
         final long warmup = Long.parseLong(words.next());
         final long measured = Long.parseLong(words.next());
         final int iterations = Integer.parseInt(words.next());
         final String recording = words.next();
 
         final PauseRecorder recorder = recording.equals(NONE) ? null : new PauseRecorder();
-        final BatchTrial trial = new BatchTrial(layout, strategy, steps.equals(NONE) ? null : steps, sizes[0], sizes[1],
-                sizes[2], sizes[3], seed, aged, fifo, payloadTouch, leanView, detached, iterations);
+        final BatchTrial trial = new BatchTrial(layout, strategy, sizes, options, iterations);
         if (recorder != null) {
             recorder.start();
         }
@@ -72,6 +66,10 @@ public final class BatchMain {
         print(out, "allocated", trial.allocatedBytes());
         out.println("audit " + trial.audit());
         out.flush();
+    }
+
+    private static boolean flag(final Iterator<String> words) {
+        return Boolean.parseBoolean(words.next());
     }
 
     private static long parts(final long packets, final int iterations) {

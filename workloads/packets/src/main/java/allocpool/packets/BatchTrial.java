@@ -28,31 +28,18 @@ public final class BatchTrial {
      *
      * @param layout name of a {@link Layout}
      * @param strategy name of a {@link StrategyName}
-     * @param steps of the flat layouts, comma-separated; null: all, and null for any other layout
-     * @param poolSize packets in the pool of a strategy that has one; else give 0
-     * @param slotCount packets that the memory of a layout has room for, where all packets share it; else give 0
-     * @param queueSize packets in the internal queue
-     * @param storedCount packets in the store
-     * @param seed seed of the packets' contents, of the store's replacement and of the order of the pool
-     * @param aged whether free packets lie in the order of long use when the trial starts; see {@link Options}
-     * @param fifo whether a pool hands out first what came back first; see {@link Options#withFifo}
-     * @param payloadTouch whether payloads are written and read; see {@link Options}
-     * @param leanView whether parsing makes the smallest view of a payload; see {@link Options}
-     * @param detached whether packets keep numbers and no objects of a parse; see {@link Options}
+     * @param sizes of pool, memory, queue and store
+     * @param options what is done in one of several ways
      * @param maxIterations the most iterations that one call can record
      * @throws IllegalArgumentException if a name is unknown or a size impossible, in one line that says what is
      *     possible
      */
-    public BatchTrial(final String layout, final String strategy, final String steps, final int poolSize,
-            final int slotCount, final int queueSize, final int storedCount, final long seed, final boolean aged,
-            final boolean fifo, final boolean payloadTouch, final boolean leanView, final boolean detached,
+    public BatchTrial(final String layout, final String strategy, final Sizes sizes, final Options options,
             final int maxIterations) {
         Sizes.requireAtLeast("max iterations", maxIterations, 1);
         Sizes.requireAtMost("max iterations", maxIterations, Integer.MAX_VALUE / COLUMNS);
         record = new long[maxIterations * COLUMNS];
-        final Options options = new Options(seed, steps, aged, payloadTouch, leanView).withFifo(fifo);
-        processor = Processor.create(layout, strategy, poolSize, slotCount, queueSize, storedCount,
-                detached ? options.detached() : options);
+        processor = Processor.create(layout, strategy, sizes, options);
     }
 
     /**

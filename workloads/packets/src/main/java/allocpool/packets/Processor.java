@@ -19,20 +19,16 @@ public abstract class Processor {
      *
      * @param layout name of a {@link Layout}
      * @param strategy name of a {@link StrategyName}
-     * @param poolSize packets in the pool of a strategy that has one; else give 0
-     * @param slotCount packets that the memory of a layout has room for, where all packets share it; else give 0
-     * @param queueSize packets in the internal queue
-     * @param storedCount packets in the store
+     * @param sizes of pool, memory, queue and store
      * @param options what is done in one of several ways
      * @return the processor
      * @throws IllegalArgumentException if a name is unknown or a size impossible, in one line that says what is
      *     possible
      */
-    public static Processor create(final String layout, final String strategy, final int poolSize,
-            final int slotCount, final int queueSize, final int storedCount, final Options options) {
+    public static Processor create(final String layout, final String strategy, final Sizes sizes,
+            final Options options) {
         final Layout chosenLayout = Layout.named(layout);
         final StrategyName chosenStrategy = StrategyName.named(strategy);
-        final Sizes sizes = new Sizes(poolSize, slotCount, queueSize, storedCount);
         return chosenLayout.checkedCreate(chosenStrategy, sizes, options);
     }
 

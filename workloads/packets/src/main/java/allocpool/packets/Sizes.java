@@ -7,7 +7,16 @@ public final class Sizes {
     final int queue;
     final int store;
 
-    Sizes(final int pool, final int slots, final int queue, final int store) {
+    /**
+     * The sizes of one trial.
+     *
+     * @param pool packets in the pool of a strategy that has one; else 0
+     * @param slots packets that the memory of a layout has room for, where all packets share it; else 0
+     * @param queue packets in the internal queue
+     * @param store packets in the store
+     * @throws IllegalArgumentException if one is too small
+     */
+    public Sizes(final int pool, final int slots, final int queue, final int store) {
         requireAtLeast("pool size", pool, 0);
         requireAtLeast("slot count", slots, 0);
         requireAtLeast("queue size", queue, 1);

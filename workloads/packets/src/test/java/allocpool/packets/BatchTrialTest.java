@@ -134,8 +134,8 @@ class BatchTrialTest {
     })
     void shouldRefuseInOneLineOptionsThatMakeNoSense(final String layout, final String steps, final boolean leanView,
             final boolean detached, final String expected) {
-        final Exception e = assertThrows(IllegalArgumentException.class, () -> new BatchTrial(layout, "pool", steps,
-                30, 30, 10, 10, 1, true, false, false, leanView, detached, 1));
+        final Exception e = assertThrows(IllegalArgumentException.class, () -> new BatchTrial(layout, "pool",
+                new Sizes(30, 30, 10, 10), new Options(1, steps, true, false, false, leanView, detached), 1));
 
         assertTrue(e.getMessage().contains(expected), e.getMessage());
     }
@@ -146,7 +146,7 @@ class BatchTrialTest {
         final Options ring = Options.published(1).withFifo(true);
 
         assertThrows(IllegalArgumentException.class,
-                () -> Processor.create(layout, strategy, 30, 30, 10, 10, ring));
+                () -> Processor.create(layout, strategy, new Sizes(30, 30, 10, 10), ring));
     }
 
     @ParameterizedTest
@@ -165,9 +165,9 @@ class BatchTrialTest {
     @Test
     void shouldSayWhichNamesThereAre() {
         final Exception layout = assertThrows(IllegalArgumentException.class,
-                () -> Processor.create("stack", "pool", 21, 0, 10, 10, Options.published(1)));
+                () -> Processor.create("stack", "pool", new Sizes(21, 0, 10, 10), Options.published(1)));
         final Exception strategy = assertThrows(IllegalArgumentException.class,
-                () -> Processor.create("heap", null, 21, 0, 10, 10, Options.published(1)));
+                () -> Processor.create("heap", null, new Sizes(21, 0, 10, 10), Options.published(1)));
 
         assertEquals("unknown layout 'stack', choose one of: " + String.join(", ", Layout.all().keySet()),
                 layout.getMessage());
@@ -177,7 +177,7 @@ class BatchTrialTest {
 
     private static BatchTrial trial(final String layout, final String strategy, final int poolSize,
             final int slotCount, final int queueSize, final int storedCount, final long seed, final int maxIterations) {
-        return new BatchTrial(layout, strategy, null, poolSize, slotCount, queueSize, storedCount, seed, true, false,
-                false, false, false, maxIterations);
+        return new BatchTrial(layout, strategy, new Sizes(poolSize, slotCount, queueSize, storedCount),
+                Options.published(seed), maxIterations);
     }
 }

@@ -28,13 +28,11 @@ public final class Trials {
     }
 
     static BatchTrial trial(final String layout, final String strategy, final Sizes sizes, final Options options) {
-        return new BatchTrial(layout, strategy, options.steps, sizes.pool, sizes.slots, sizes.queue, sizes.store,
-                options.seed, options.aged, options.fifo, options.payloadTouch, options.leanView, options.detached,
-                100);
+        return new BatchTrial(layout, strategy, sizes, options, 100);
     }
 
     static Processor processor(final String layout, final String strategy, final Sizes sizes, final Options options) {
-        return Processor.create(layout, strategy, sizes.pool, sizes.slots, sizes.queue, sizes.store, options);
+        return Processor.create(layout, strategy, sizes, options);
     }
 
     /** Every way in which a trial of a layout may differ from the published row. */

@@ -10,9 +10,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import allocpool.packets.Ageing;
 import allocpool.packets.BatchTrial;
+import allocpool.packets.Options;
 import allocpool.packets.Packet;
 import allocpool.packets.PacketFormat;
 import allocpool.packets.SameWork;
+import allocpool.packets.Sizes;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -121,8 +123,7 @@ class LibraryPoolsTest extends SameWork {
     })
     void shouldRefuseAStrategyThatMakesNoSense(final String layout, final String strategy, final String choices) {
         final Exception e = assertThrows(IllegalArgumentException.class,
-                () -> new BatchTrial(layout, strategy, null, 100, 100, 10, 10, 1, true, false, false, false, false,
-                        20));
+                () -> new BatchTrial(layout, strategy, new Sizes(100, 100, 10, 10), Options.published(1), 20));
 
         assertTrue(e.getMessage().contains("choose one of: " + choices), e.getMessage());
     }
@@ -131,7 +132,8 @@ class LibraryPoolsTest extends SameWork {
     @CsvSource({"netty_pooled", "netty_unpooled", "netty_adaptive"})
     void shouldRefuseToDetachParseResultsFromAPacketOfALibrary(final String layout) {
         final Exception e = assertThrows(IllegalArgumentException.class,
-                () -> new BatchTrial(layout, "alloc", null, 0, 0, 10, 10, 1, true, false, false, false, true, 20));
+                () -> new BatchTrial(layout, "alloc", new Sizes(0, 0, 10, 10),
+                        new Options(1, null, true, false, false, false, true), 20));
 
         assertTrue(e.getMessage().contains("ByteBuffer"), e.getMessage());
     }
