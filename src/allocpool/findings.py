@@ -169,21 +169,22 @@ def provenance(measured: Measured) -> dict[str, Any]:
 
 def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
     """Return on which machine and when, quiet or noisy; and whether the figures mean anything."""
-    parts = [f"Measured on {_machine(provenance)}. {quiet_or_noisy(measured.batch)}"]
+    parts = [f"Measured on {machine(provenance)}. {quiet_or_noisy(measured.batch)}"]
     other = store.stored("realtime", measured.profile)[1]
     if other and other["host_id"] != provenance.get("host_id", other["host_id"]):
-        parts.append(f"With a deadline measured on another machine: {_machine(other)}.")
+        parts.append(f"With a deadline measured on another machine: {machine(other)}.")
     if measured.profile == MEANINGLESS:
         parts.insert(0, f"**These figures mean nothing**: profile {MEANINGLESS} only tries whether everything runs.")
     return " ".join(parts)
 
 
-def _machine(provenance: Mapping[str, Any]) -> str:
+def machine(provenance: Mapping[str, Any]) -> str:
+    """Return the machine of a campaign and its dates, on one line."""
     host = provenance["host"]
-    days = dict.fromkeys(str(provenance[key] or "no date yet")[:10] for key in ("first_trial_utc", "last_trial_utc"))
+    days = dict.fromkeys(str(provenance[key])[:10] for key in ("first_trial_utc", "last_trial_utc") if provenance[key])
     return (
         f"{host['cpu_model']}, {host['logical_cores']} hardware threads, "
-        f"{round(host['memory_mb'] / 1024)} GiB, {' to '.join(days)}"
+        f"{round(host['memory_mb'] / 1024)} GiB, {' to '.join(days) or 'no date yet'}"
     )
 
 
