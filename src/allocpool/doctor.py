@@ -21,7 +21,7 @@ from allocpool.compile import check_module, java_modules, module_release
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
-from allocpool.prerequisites import tools
+from allocpool.prerequisites import Part, tools
 from allocpool.runtimes import COLLECTORS, Runtime, find_javac, find_runtime, jvm_flags, known_releases, verify_flags
 from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
@@ -68,15 +68,6 @@ class RuntimeReport(_Report):
     collectors: tuple[CollectorReport, ...] = ()
 
 
-class Part(_Report):
-    """Anything else; ``problem``: what is wrong with it and how to mend it."""
-
-    name: str
-    essential: bool = False
-    found: str | None = None
-    problem: str | None = None
-
-
 class Diagnosis(_Report):
     """All that was found; ``ready`` if the essentials are there, ``outlook`` how noisy the machine is, where asked."""
 
@@ -97,19 +88,16 @@ class Diagnosis(_Report):
 
     def missing(self) -> tuple[str, ...]:
         """Return a line for everything that is missing or does not work, essentials first."""
-        parts = (*self.building, *self.java_modules, *self.allocators, *self.system)
-        essential = [part.problem for part in parts if part.essential and part.problem]
-        other = [part.problem for part in parts if not part.essential and part.problem]
-        runtimes = [runtime.problem for runtime in self.runtimes if runtime.problem]
-        cells = [c.problem for runtime in self.runtimes for c in runtime.collectors if c.problem]
-        return (*essential, *runtimes, *cells, *other)
+        parts = (*self.java_modules, *self.allocators, *self.system)
+        cells = (cell for runtime in self.runtimes for cell in runtime.collectors)
+        return tuple(part.problem for part in (*self.building, *self.runtimes, *cells, *parts) if part.problem)
 
 
 def diagnose() -> Diagnosis:
     """Look at everything; takes some seconds, most of them starting Java."""
     host = read_host()
     runtimes = _runtimes()
-    building = _building()
+    building = tools()
     usable = any(cell.state == "runs" for runtime in runtimes for cell in runtime.collectors)
     return Diagnosis(
         ready=usable and not any(part.problem for part in building),
@@ -146,21 +134,11 @@ def _cell(runtime: Runtime, collector: str) -> CollectorReport:
     return CollectorReport(collector=collector, state="runs")
 
 
-def _building() -> tuple[Part, ...]:
-    return tuple(
-        Part(
-            name=tool.name, essential=True, found=f"{tool.version} ({tool.path})" if tool.path else None,
-            problem=tool.problem,
-        )
-        for tool in tools()
-    )  # fmt: skip
-
-
 def _part(name: str, find: Callable[[], str | None]) -> Part:
     try:
-        return Part(name=name, found=find())
+        return Part(name, find())
     except UserError as error:
-        return Part(name=name, problem=str(error))
+        return Part(name, None, str(error))
 
 
 def _modules() -> tuple[Part, ...]:
@@ -197,11 +175,11 @@ def _system(host: Host) -> tuple[Part, ...]:
     browser = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
     missing = "a browser for the site's tests is missing: install chromium (Debian)"
     return (
-        Part(name="hardware counters", found=None if hardware else "perf_event_open", problem=hardware),
-        Part(name="simulated counters", found=shutil.which("valgrind"), problem=simulated),
-        Part(name="open files", found=f"{limits[0]} (at most {limits[1]})", problem=more if few else None),
-        Part(name="transparent huge pages", found=host.transparent_huge_pages or "not offered"),
-        Part(name="chromium", found=browser, problem=None if browser else missing),
+        Part("hardware counters", None if hardware else "perf_event_open", hardware),
+        Part("simulated counters", shutil.which("valgrind"), simulated),
+        Part("open files", f"{limits[0]} (at most {limits[1]})", more if few else None),
+        Part("transparent huge pages", host.transparent_huge_pages or "not offered"),
+        Part("chromium", browser, None if browser else missing),
     )
 
 
