@@ -13,7 +13,6 @@ import html
 import io
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -134,43 +133,21 @@ def elsewhere(profile: str) -> None:
         figure(by_host.forest(questions, together), f"Comparisons on which hosts differ most. {note}")
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a campaign is, in trials; ``repeated``: those that had been disturbed and ran again."""
-
-    planned: int
-    ok: int
-    failed: int
-    unavailable: int
-    missing: int
-    repeated: int = 0
-
-    @property
-    def complete(self) -> bool:
-        """Whether every planned trial ended well or is impossible on this machine."""
-        return self.failed == 0 and self.missing == 0
-
-    def sentence(self) -> str:
-        """Return the progress in words."""
-        again = f" {self.repeated} had been disturbed and ran again." if self.repeated else ""
-        if self.complete and not self.unavailable:
-            return f"All {self.planned} planned trials finished.{again}"
-        parts = [f"{self.ok} of {self.planned} planned trials finished"]
-        for count, word in ((self.failed, "failed"), (self.unavailable, "are not possible on this machine")):
-            parts += [f"{count} {word}"] if count else []
-        parts += [f"{self.missing} have not run"] if self.missing else []
-        return "; ".join(parts) + f".{again}"
-
-
-def progress(provenance: Mapping[str, Any]) -> Progress:
-    """Return the progress that a study's provenance records."""
-    statuses = dict(provenance["statuses"])
-    ok = int(statuses.pop("ok", 0))
-    unavailable = sum(provenance["unavailable"].values())
-    return Progress(
-        provenance["planned"], ok, sum(statuses.values()), unavailable, provenance["missing"],
-        provenance.get("repeated", 0),
-    )  # fmt: skip
+def progress(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how far a campaign is, in trials (``repeated``: of those that were disturbed), whether it is complete (all
+    ended well or are impossible on this machine), and that in a sentence."""
+    failed = sum(count for status, count in provenance["statuses"].items() if status != "ok")
+    counts = {
+        "planned": provenance["planned"], "ok": provenance["statuses"].get("ok", 0), "failed": failed,
+        "unavailable": sum(provenance["unavailable"].values()), "missing": provenance["missing"],
+        "repeated": provenance.get("repeated", 0),
+    }  # fmt: skip
+    words = {"failed": "failed", "unavailable": "are not possible on this machine", "missing": "have not run"}
+    lacking = [f"{counts[name]} {word}" for name, word in words.items() if counts[name]]
+    done = f"{counts['ok']} of {counts['planned']}" if lacking else f"All {counts['planned']}"
+    sentence = "; ".join([f"{done} planned trials finished", *lacking])
+    again = f" {counts['repeated']} had been disturbed and ran again." if counts["repeated"] else ""
+    return {**counts, "complete": not failed and not counts["missing"], "sentence": f"{sentence}.{again}"}
 
 
 def say(*sentences: str) -> Markdown:
@@ -250,31 +227,24 @@ def show(*shown: GT | Markdown | HTML | Shown | Nothing) -> None:
 def status_banner(provenance: Mapping[str, Any]) -> HTML:
     """Return the campaign's progress as a coloured line (green: nothing missing, red: trials failed, else amber), with
     its equivalence margin and the settings that are not the profile's."""
-    campaign_progress = progress(provenance)
-    whole = campaign_progress.complete and not campaign_progress.unavailable
-    colour = "#1b7f3b" if whole else "#b00020" if campaign_progress.failed else "#c98a00"
+    found = progress(provenance)
+    whole = found["complete"] and not found["unavailable"]
+    colour = "#1b7f3b" if whole else "#b00020" if found["failed"] else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
-    found = f"{campaign_progress.sentence()} {stats.matters_from(effect_that_matters())}"
-    return HTML(f'<div style="{style}">{found}{_other_settings(provenance.get("other_settings") or ())}</div>')
+    words = f"{found['sentence']} {stats.matters_from(effect_that_matters())}"
+    return HTML(f'<div style="{style}">{words}{_other_settings(provenance.get("other_settings") or ())}</div>')
 
 
 def _other_settings(others: Sequence[str]) -> str:
     if not others:
         return ""
     items = "".join(f"<li>{html.escape(each)}</li>" for each in others)
-    summary = f"This campaign has {stats.plural(len(others), 'setting')} of its own, not the profile's"
+    summary = f"{stats.plural(len(others), 'setting')} of this campaign differ from the profile's"
     return f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
 
 
 def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None:
     """End a notebook: display the mark with the study's provenance and progress, and the page's answer, Markdown."""
-    campaign_progress = progress(provenance)
-    mark = {
-        "notebook": name,
-        "answer": answer,
-        "progress": asdict(campaign_progress)
-        | {"complete": campaign_progress.complete, "sentence": campaign_progress.sentence()},
-        "provenance": dict(provenance),
-    }
-    bundle = {FINISHED_MIME: mark, "text/markdown": f"Finished. {campaign_progress.sentence()}"}
-    display(bundle, raw=True)
+    found = progress(provenance)
+    mark = {"notebook": name, "answer": answer, "progress": found, "provenance": dict(provenance)}
+    display({FINISHED_MIME: mark, "text/markdown": f"Finished. {found['sentence']}"}, raw=True)
