@@ -13,9 +13,10 @@ import resource
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from allocpool.campaign.campaign import open_study
-from allocpool.fleet.store import AnsweredLauncher, StoredCampaign, make_tables, table_makers
+from allocpool.fleet.fleet import HostCampaign, RemoteHost, make_tables, table_makers
 from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.record import RESULT, TrialRecord
 
@@ -36,16 +37,17 @@ def template() -> TrialRecord:
     return record.model_copy(update={"measurement": {**measurement, "iterations": stretches}, "directory": ""})
 
 
-def stored(host: str, trials: int, record: TrialRecord) -> StoredCampaign:
+def stored(host: str, trials: int, record: TrialRecord) -> HostCampaign:
     """A campaign of so many trials on a host of that name."""
     here = open_study("batch", "smoke", {**SETTINGS, "blocks": max(1, trials // CELLS)})
     launcher = Launcher()
     answers = {cell_of(item.spec): (None, launcher.code_hash(item.spec)) for item in here.plan()[:CELLS]}
     named = record.host.model_copy(update={"name": host})
-    return StoredCampaign(here.study, here.profile, named, 2, AnsweredLauncher(answers))
+    nowhere: Any = None
+    return HostCampaign(here.study, here.profile, RemoteHost(nowhere, named, 2, host), answers)
 
 
-def write(campaign: StoredCampaign, record: TrialRecord) -> int:
+def write(campaign: HostCampaign, record: TrialRecord) -> int:
     """Write a record for each trial of the campaign, as it comes from a host; their bytes."""
     size = 0
     for task in campaign.tasks:
@@ -78,7 +80,7 @@ def main() -> None:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with table_makers() as makers:
             jobs = [
-                makers.submit(make_tables, one.study.name, one.profile, one.host, one.cores, one.launcher.answers)
+                makers.submit(make_tables, one.study.name, one.profile, one.host, 2, one.launcher.answers)
                 for one in campaigns
             ]
             finished = sum(job.result().finished for job in jobs)

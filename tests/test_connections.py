@@ -73,7 +73,7 @@ def parts_of(trials: pd.DataFrame, each: dict[str, float]) -> pd.DataFrame:
 
 def published_trials() -> pd.DataFrame:
     """Trials whose slopes are the published memory over 30,000 connections, and whose CPU is the published median."""
-    table = connections.published()
+    table = connections.published().dropna()
     keys = [f"java/{way}/platform/25" for way in PUBLISHED]
     costs = {
         key: (row["memory_mb"] * 1e6 / 30_000, row["median_cpu_percent"])
@@ -85,7 +85,7 @@ def published_trials() -> pd.DataFrame:
 def points(*blocks: dict[int, float]) -> pd.DataFrame:
     """Trials by block: MiB by number of connections."""
     rows = [
-        {"block": block, "connections": number, "rss_mb": memory_mb}
+        {"variant": "any", "block": block, "connections": number, "rss_mb": memory_mb}
         for block, memory in enumerate(blocks)
         for number, memory_mb in memory.items()
     ]
@@ -100,14 +100,13 @@ BLOCKS = (
 
 
 def test_each_block_gives_a_slope_and_students_interval_is_over_blocks() -> None:
-    found = connections.line(points(*BLOCKS))
-    assert found is not None
+    lines = connections.slopes(points(*BLOCKS))
+    found = connections.over_blocks(lines).iloc[0]
     fits = [scipy_stats.linregress(list(block), list(block.values())) for block in BLOCKS]
     slopes = np.array([fit.slope * MB for fit in fits])
     low, high = scipy_stats.ttest_1samp(slopes, 0).confidence_interval(0.95)
-    assert found.bytes_per_connection == pytest.approx(slopes.mean())
-    assert found.intercept_mb == pytest.approx(np.mean([fit.intercept for fit in fits]))
-    assert list(found.interval) == pytest.approx([low, high])
+    assert list(found[["mean", "low", "high", "n"]]) == pytest.approx([slopes.mean(), low, high, 3])
+    assert list(lines["fixed_mb"]) == pytest.approx([fit.intercept for fit in fits])
 
 
 def test_the_interval_of_a_slope_holds_the_truth_where_noise_grows_with_connections() -> None:
@@ -115,11 +114,9 @@ def test_the_interval_of_a_slope_holds_the_truth_where_noise_grows_with_connecti
     numbers = np.array([500.0, 1000.0, 2000.0, 4000.0])
     for _ in range(400):
         blocks = [80 + numbers * 0.05 * (1 + 0.1 * random.standard_normal(4)) for _ in range(3)]
-        found = connections.line(points(*(dict(zip(numbers, block, strict=True)) for block in blocks)))
-        assert found is not None
-        low, high = found.interval
-        assert low is not None and high is not None
-        held += low <= 0.05 * MB <= high
+        lines = connections.slopes(points(*(dict(zip(numbers, block, strict=True)) for block in blocks)))
+        found = connections.over_blocks(lines).iloc[0]
+        held += found["low"] <= 0.05 * MB <= found["high"]
     assert held >= 368  # of 400 at 95%: fewer are as unlikely as one in a hundred
 
 
@@ -129,7 +126,7 @@ def test_the_interval_of_a_slope_holds_the_truth_where_noise_grows_with_connecti
 )
 def test_parts_add_up_to_the_slope_or_it_is_said(stack: float, noise: float, adds_up: str) -> None:
     trials = trials_of({"java/stream/platform/25": (70_000, 20)}, noise=noise)
-    found = connections.sums(trials, parts_of(trials, {"stack": stack, "socket": 10_000.0}))
+    found = connections.memory_table(trials, parts_of(trials, {"stack": stack, "socket": 10_000.0}))
     assert list(found["adds up"]) == [adds_up]
     assert found["parts"].iloc[0] == pytest.approx(stack + 10_000, rel=1e-3)
 
@@ -143,7 +140,7 @@ UNPUBLISHED = ("memory-evicts", "best-size-is-the-messages")
 DENIED = {"default-is-the-dearest": "denied in 1 of 8", "two-byte-chars": "denied in 1 of 1"}
 
 
-def test_what_the_published_figures_say_of_each_claim_is_told_and_measured_alike() -> None:
+def test_what_the_published_figures_say_of_each_claim_is_reported_and_measured_alike() -> None:
     for claim in echo_claims.ECHO_CLAIMS:
         says = claims.published_says(claim) or ""
         if claim.id in UNPUBLISHED:
@@ -168,8 +165,8 @@ def test_what_java_costs_is_judged_though_another_language_served_more_connectio
     assert {found[name] for name in of_cpu} == {REPRODUCED}
 
 
-def test_a_histogram_is_told_apart_by_what_its_classes_are_part_of() -> None:
-    told = """ num     #instances         #bytes  class name (module)
+def test_a_histogram_is_divided_by_what_its_classes_are_part_of() -> None:
+    histogram = """ num     #instances         #bytes  class name (module)
 -------------------------------------------------------
    1:          2000       33000000  [C (java.base@25)
    2:          4000       10000000  [B (java.base@25)
@@ -181,12 +178,12 @@ def test_a_histogram_is_told_apart_by_what_its_classes_are_part_of() -> None:
    8:             9           7000  jdk.internal.vm.StackChunk (java.base@25)
 Total         10009       47352000
 """
-    found = footprint.heap_by_kind(told, "codec")
+    found = footprint.heap_by_kind(histogram, "codec")
     assert found == {
         "char_buffer": 33_000_000, "codec": 10_048_000, "socket": 4_208_000, "thread": 88_000, "stack": 7000,
         "byte_buffer": 0, "other": 1000,
     }  # fmt: skip
-    assert footprint.heap_by_kind(told, "byte_buffer")["byte_buffer"] == 10_000_000
+    assert footprint.heap_by_kind(histogram, "byte_buffer")["byte_buffer"] == 10_000_000
 
 
 @pytest.mark.parametrize("profile", profiles.names())

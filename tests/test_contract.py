@@ -18,7 +18,7 @@ from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import BOOST_POOL, RESOURCES, Configuration, no_such_pair
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.studies.native.specs import CountersSpec
-from allocpool.studies.native.study import ladder
+from allocpool.studies.native.study import optimisation_steps
 
 SAME_IN_ALL = ("received", "parsed", "tcp", "evicted", "freed", "live")
 
@@ -75,8 +75,8 @@ def settings_of(key: str) -> list[str]:
     return [f"{name}={value}" for name, value in Configuration.parse(key).model_dump(exclude_none=True).items()]
 
 
-@pytest.mark.parametrize("key", [key for key in ladder("cpp").values() if "slab" in key])
-def test_every_rung_of_the_ladder_does_the_known_work(data: Path, key: str) -> None:
+@pytest.mark.parametrize("key", [key for key in optimisation_steps("cpp").values() if "slab" in key])
+def test_every_optimisation_step_does_the_known_work(data: Path, key: str) -> None:
     summary = run(*settings_of(key), "strategy=pool")
     assert_is_the_known_answer(summary)
     assert summary["configuration"] == Configuration.parse(key).label

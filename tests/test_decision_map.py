@@ -203,7 +203,7 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     def run() -> campaign.Campaign:
         chosen = opened(12, schedule)
         if schedule == "fixed":
-            chosen.run_plan()
+            sequential.measure([chosen])
         else:
             sequential.measure([chosen], None)
         return chosen

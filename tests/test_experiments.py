@@ -1,4 +1,4 @@
-"""What the instrument's own trials show: false differences between twins, explained spreads, two sides of a trial."""
+"""What the instrument's own trials show: false differences of A/A controls, what goes with speed, iterations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import synthetic
 
 from allocpool.decisions import A_CHEAPER, B_CHEAPER
 from allocpool.packets.specs import Configuration
-from allocpool.studies.instrument import experiments, speeds
+from allocpool.studies.instrument import experiments
 
 FLAT = synthetic.CONFIGURATIONS[-1:]
 
@@ -26,15 +26,15 @@ def campaign(word: str, blocks: int = 8, noise: float = 0.05, centre: float = 10
     return pd.concat([usual, other.assign(control=word, configuration=label)], ignore_index=True)
 
 
-def test_a_configuration_and_its_twin_are_not_told_apart() -> None:
-    found = experiments.twins(campaign("twin"))
+def test_a_configuration_and_its_control_do_not_differ() -> None:
+    found = experiments.controls(campaign("twin"))
     assert found["configuration"].unique().tolist() == ["C++ flat"]
     assert set(found["n"]) == {8}
     assert not set(found["verdict"]) & {A_CHEAPER, B_CHEAPER}
 
 
-def test_a_judge_that_favours_one_of_two_twins_is_caught() -> None:
-    found = experiments.twins(campaign("twin", centre=150.0))
+def test_a_judge_that_favours_one_side_of_a_control_is_caught() -> None:
+    found = experiments.controls(campaign("twin", centre=150.0))
     assert set(found["verdict"]) == {B_CHEAPER}
 
 
@@ -65,13 +65,24 @@ def noted(**notes: Sequence[Any]) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(("slow_states", "shared"), [(["b", "c"], 0), (["a", "c"], 1)])
-def test_fast_and_slow_trials_are_told_apart_by_the_compilers_logs(slow_states: list[str], shared: int) -> None:
+def test_fast_and_slow_trials_are_distinguished_by_the_compilers_logs(slow_states: list[str], shared: int) -> None:
     cell = noted(compiled_state=["a"] * 4 + slow_states * 2, deoptimizations=[0] * 4 + [9] * 4)
     cell["ns_per_packet"] = [100.0, 101, 102, 103, 300, 301, 302, 303]
-    table = speeds.fast_against_slow(cell)
+    table = experiments.fast_against_slow(cell)
     assert table["speed"].tolist() == ["fast", "slow"] and table["n"].tolist() == [4, 4]
     assert table["compiled code given up while measuring"].tolist() == [0, 9]
     assert table["compiled_states"].tolist() == [1, 2]
     assert table["shared_states"].tolist() == [shared] * 2
     cell["ns_per_packet"] = 100.0
-    assert speeds.fast_against_slow(cell).empty
+    assert experiments.fast_against_slow(cell).empty
+
+
+@pytest.mark.parametrize(("slope", "explains"), [(1.0, True), (0.0, False)])
+def test_pace_goes_with_costs_only_where_they_follow_it(slope: float, explains: bool) -> None:
+    trials = synthetic.trials(blocks=5, cases=("A",), noise=0.05)
+    pace = np.random.default_rng(3).normal(0, 0.1, len(trials))
+    trials["compute_before_ns"] = trials["compute_after_ns"] = 2.0 * np.exp(pace)
+    trials["ns_per_packet"] *= np.exp(slope * pace)
+    found = experiments.traces(trials).set_index("trace")["p"]
+    assert (found["pace of computing"] < 0.05) == explains
+    assert experiments.traces(trials[trials["block"] == 0]).empty

@@ -64,7 +64,7 @@ def test_a_worker_lost_in_mid_trial_costs_that_trial_only(data: Path, tmp_path: 
         assert listening and set(listening) <= {"127.0.0.1", "::1"}
         names, processes = client.run(os.getenv, "ALLOCPOOL_HOST"), client.run(os.getpid)
         first = next(processes[address] for address, name in names.items() if name == "local-1")
-        running = threading.Thread(target=lambda: results.extend(fleet.run_on(client, [opened], tell=told.append)))
+        running = threading.Thread(target=lambda: results.extend(fleet.run_on(client, [opened], report=told.append)))
         running.start()
         until(lambda: records(own[0] / "raw") and children_of(first))
         before = records(own[0] / "raw")
@@ -85,7 +85,7 @@ def test_a_worker_lost_in_mid_trial_costs_that_trial_only(data: Path, tmp_path: 
         # What has run there is handed over, not run again.
         for name in list(after)[:2]:
             (data / "raw" / name / RESULT).unlink()
-        fleet.run_on(client, [opened], tell=told.append)
+        fleet.run_on(client, [opened], report=told.append)
         assert records(own[0] / "raw") == after and set(records(data / "raw")) == set(here)
 
 

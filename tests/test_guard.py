@@ -33,15 +33,15 @@ from allocpool.compile._run import step
 from allocpool.machine import guard
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 log = pathlib.Path(sys.argv[1])
-tell = guard._GUARD.tell
+send = guard._GUARD.send
 
-def tell_and_say(line):
-    tell(line)
+def send_and_print(line):
+    send(line)
     while not (said := [line for line in log.read_text().splitlines() if line[:1].isdigit()]):
         time.sleep(0.01)
     print(said[0], flush=True)
 
-guard._GUARD.tell = tell_and_say
+guard._GUARD.send = send_and_print
 step(["sh", "-c", "sleep 600 & echo $! $$; wait"], log)
 """
 

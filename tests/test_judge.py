@@ -253,7 +253,7 @@ def every_verdict(of: str) -> list[Verdict]:
         points = pd.DataFrame(
             columns=["configuration", "language", "strategy", "collector", "measure", "live_objects", "cost_ns"]
         )
-        fits = pd.DataFrame(columns=[*points.columns, "ns_per_object", "low", "high", "n"])
+        fits = pd.DataFrame(columns=[*points.columns, "n", "fit"])
         return pauses.evaluate(made.assign(live_objects=10**6), collections, points, fits)
     if of == "realtime":
         return realtime.evaluate(published_cells(), published_cells().iloc[:0].assign(status=""))
@@ -261,7 +261,7 @@ def every_verdict(of: str) -> list[Verdict]:
         return allocation.evaluate(allocation.published_as_trials())
     if of == "buffered_io":
         return buffered_io.evaluate(empty["trials"])
-    return stream.evaluate(empty, 10.0)
+    return stream.verdicts(empty, 10.0)
 
 
 @pytest.mark.parametrize("study", ["batch", "pauses", "realtime", "allocation", "buffered_io", "stream"])

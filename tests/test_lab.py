@@ -25,13 +25,14 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium on this machine: install chromium to see notebooks in a browser"
 )
 CELLS = (
-    "from allocpool import notebook\nfrom allocpool.campaign import campaign\n"
+    "import time\nfrom allocpool import notebook\nfrom allocpool.campaign import campaign, sequential\n"
     "from allocpool.evidence import tables\nfrom allocpool.packets import by_size",
     "profile = 'standard'",
     "notebook.parameters(globals(), known=['profile'])\ntrials, _ = notebook.stored('batch', profile)",
     "rungs = by_size.rungs(trials[trials['collector'] == 'g1'])\nnotebook.figure(by_size.curve(trials), 'A caption')",
     "tables.plain_table(rungs, 'The rungs as a table')",
-    "bar = campaign.open_study('batch', 'smoke')._bar(3, 0)\nbar.update(3)\nbar.close()",
+    "study = campaign.open_study('batch', 'smoke')\nbar = sequential.Work([study], None, time.monotonic).bar()\n"
+    "bar.update(3)\nbar.close()",
     "notebook.parameters({'profile': 'smoke', 'porfile': 'quick'}, known=['profile'])",
 )
 STARTS_S, RUNS_S = 90, 120

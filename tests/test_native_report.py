@@ -17,7 +17,7 @@ from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, judge
 from allocpool.packets.specs import OPTION_FIELDS, Configuration
 from allocpool.studies.native import claims, plots
 from allocpool.studies.native import story as native_report
-from allocpool.studies.native.study import ladder
+from allocpool.studies.native.study import optimisation_steps
 
 JAVA = (
     "java/native/g1/25", "java/native/g1/25/large_pages", "java/flat/g1/25", "java/flat/genzgc/25",
@@ -25,8 +25,8 @@ JAVA = (
 )  # fmt: skip
 PLACED = ("cpp/flat/glibc_small_cache", "cpp/flat/glibc_small_cache/inline", "cpp/flat/fresh", "cpp/slab/fresh")
 NS = {
-    **dict(zip(ladder("cpp").values(), (80.0, 70.0, 75.0, 60.0, 20.0, 15.0, 10.0), strict=True)),
-    **dict(zip(ladder("java").values(), (400.0, 100.0, 80.0, 40.0, 32.0, 16.0), strict=True)),
+    **dict(zip(optimisation_steps("cpp").values(), (80.0, 70.0, 75.0, 60.0, 20.0, 15.0, 10.0), strict=True)),
+    **dict(zip(optimisation_steps("java").values(), (400.0, 100.0, 80.0, 40.0, 32.0, 16.0), strict=True)),
     "java/native/g1/25/large_pages": 320.0, "java/flat/g1/25": 20.0, "java/flat/genzgc/25": 22.0,
     "java/netty_pooled/g1/25": 300.0, "java/commons_pool/g1/25": 900.0,
     **dict(zip(PLACED, (120.0, 120.0, 40.0, 9.0), strict=True)),
@@ -69,11 +69,11 @@ def one(table: pd.DataFrame, **wanted: str) -> pd.Series:
 
 @pytest.fixture(scope="module")
 def trials() -> pd.DataFrame:
-    return made_up((*ladder("cpp").values(), *ladder("java").values(), *JAVA, *PLACED))
+    return made_up((*optimisation_steps("cpp").values(), *optimisation_steps("java").values(), *JAVA, *PLACED))
 
 
-def test_the_ladder_tells_each_steps_gain_and_the_whole_way(trials: pd.DataFrame) -> None:
-    table = native_report.ladder_table(trials)
+def test_the_steps_table_has_each_gain_and_the_ratio_to_the_first(trials: pd.DataFrame) -> None:
+    table = native_report.steps_table(trials)
     assert list(table["case"].unique()) == ["B", "C"]
     steps = ["separate", "inline", "contiguous", "one line", "stride", "huge pages", "prefetch"]
     for language, rungs in (("C++", steps), ("Java", [step for step in steps if step != "inline"])):
@@ -146,10 +146,10 @@ def texts(figure: Figure) -> list[str]:
 
 
 def test_the_figure_of_steps_names_units_and_gains(trials: pd.DataFrame) -> None:
-    table = native_report.ladder_table(trials)
-    drawn = texts(plots.ladder_gains(table))
+    table = native_report.steps_table(trials)
+    drawn = texts(plots.step_gains(table))
     assert {"C++, case B", "Java, case C", "one line"} <= set(drawn)
     assert any(text.startswith("ns per packet (log scale)") for text in drawn)
     stride = table[table["step"] == "stride"].iloc[0]
     assert f"{stats.significant(stride['ns'])} \u00f7 3.0" in drawn
-    assert any(text.startswith("no ") for text in texts(plots.ladder_gains(table[:0])))
+    assert any(text.startswith("no ") for text in texts(plots.step_gains(table[:0])))

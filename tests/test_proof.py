@@ -10,20 +10,20 @@ from allocpool.studies.instrument import errors, proof
 
 
 def test_many_campaigns_at_once_are_judged_as_one_by_one() -> None:
-    a, b = proof.campaign_of_twins(np.random.default_rng(1), "lognormal", 4, 8)
+    a, b = proof.campaign_of_controls(np.random.default_rng(1), "lognormal", 4, 8)
     a[:, ::2] += np.log(1.5)
-    told = proof.together(a, b)
+    judged = proof.together(a, b)
     for campaign in range(4):
         pairs = [(list(np.exp(one)), list(np.exp(other))) for one, other in zip(a[campaign], b[campaign], strict=True)]
         verdicts = [decision.verdict for decision in decisions.decide_together(pairs)]
-        assert [verdict != decisions.OPEN for verdict in verdicts] == told.decided[campaign].tolist()
+        assert [verdict != decisions.OPEN for verdict in verdicts] == judged.decided[campaign].tolist()
         found = [verdict in (decisions.A_CHEAPER, decisions.B_CHEAPER) for verdict in verdicts]
-        assert found == told.different[campaign].tolist()
-    assert told.different.any()
-    assert not told.decided.all()
+        assert found == judged.different[campaign].tolist()
+    assert judged.different.any()
+    assert not judged.decided.all()
 
 
-def test_twins_are_told_apart_no_more_often_than_stated_whenever_one_stops() -> None:
+def test_controls_differ_no_more_often_than_stated_whenever_one_stops() -> None:
     rates = proof.false_verdicts(300)
     assert set(rates["n"]) == set(range(2, 16))
     assert rates[list(proof.THIRDS)].max().max() <= proof.highest_allowed(300 * proof.OF_EACH)

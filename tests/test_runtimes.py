@@ -15,6 +15,7 @@ from allocpool.runtimes import (
     COLLECTORS,
     FEATURES,
     OBEYED,
+    Jvm,
     collectors_on,
     discovery,
     find_runtime,
@@ -65,9 +66,7 @@ def test_every_runtime_is_here_and_says_its_version_itself() -> None:
 def test_every_cell_of_the_table_starts_and_logs(feature: int, collector: str, tmp_path: Path) -> None:
     log = tmp_path / "a folder: with signs" / "gc.log"
     log.parent.mkdir()
-    flags = jvm_flags(
-        collector, feature, heap_mb=64, direct_mb=16, pause_target_ms=80, gc_log=log, phases=True, pre_touch=True
-    )
+    flags = jvm_flags(Jvm("", feature, collector, heap_mb=64, direct_mb=16, pause_target_ms=80), log)
     runtime = find_runtime(feature)
     verify_flags(runtime, flags)
     assert not log.exists(), "trying the flags must not write the trial's log"

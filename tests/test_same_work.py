@@ -37,7 +37,7 @@ _BATCH: list[Row] = [
         (runtime, "g1", name, strategy, BATCH)
         for runtime in FEATURES
         for name, layout in JAVA_LAYOUTS.items()
-        for strategy in layout.offered
+        for strategy in layout.strategies
         if runtime >= layout.oldest and strategy in CHOICES
     ),
     *((runtime, collector, "heap", "mix", BATCH) for runtime, collector in _RUNTIMES if collector != "g1"),
@@ -53,7 +53,7 @@ _REALTIME: list[Row] = [
         if name not in PUBLISHED_LAYOUTS["java"]
         for runtime in sorted({layout.oldest, FEATURES[-1]})
         for strategy, case in zip(CHOICES, KNOWN_CASES, strict=False)
-        if strategy in layout.offered
+        if strategy in layout.strategies
     ),
 ]
 ROWS = sorted(dict.fromkeys([*_BATCH, *_REALTIME]))
@@ -108,7 +108,7 @@ def test_java_does_the_known_work(row: Row) -> None:
 @pytest.mark.parametrize("layout", JAVA_LAYOUTS)
 def test_a_process_of_its_own_does_the_known_work(data: Path, first_compiler_only: None, layout: str) -> None:
     row = JAVA_LAYOUTS[layout]
-    strategy = next(name for name in reversed(row.offered) if name in CHOICES)
+    strategy = next(name for name in reversed(row.strategies) if name in CHOICES)
     record = single.run_single(spec_of((row.oldest, "g1", layout, strategy, BATCH), 128, block=0, vector=VECTOR))
     assert (record.status, record.reason) == ("ok", None), record.log_tail
     assert_is_the_known_answer(single.summary_of(record))

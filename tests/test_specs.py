@@ -85,7 +85,7 @@ def test_every_flag_has_a_reason_and_an_owner() -> None:
         ("layout=flat_ffm runtime=21 strategy=pool packets=1", "flat_ffm needs runtime 25 or newer, not 21"),
         (
             "layout=netty_pooled strategy=pool packets=1",
-            "netty_pooled has no strategy 'pool': choose one of dummy, alloc",
+            "netty_pooled has no strategy pool: choose one of dummy, alloc",
         ),
         ("layout=allocating large_pages=true strategy=pool packets=1", "choose one of host_cpu, fresh, fifo, payload"),
         ("layout=heap strategy=pool packets=1 case=D", "choose one of A, A10k, B, C"),

@@ -60,7 +60,7 @@ def made_up(measured: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = read_host()
     monkeypatch.setattr(campaign, "read_host", lambda: host)
     monkeypatch.setattr(campaign.Campaign, "pace_meter", lambda _self: PaceMeter(None))
-    monkeypatch.setattr("allocpool.campaign.campaign.tqdm", _NoBar)
+    monkeypatch.setattr("allocpool.campaign.sequential.tqdm", _NoBar)
 
 
 class _NoBar:

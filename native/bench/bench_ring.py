@@ -1,4 +1,4 @@
-"""How fast the ring is: ticks from the native source into Java and C++, beside queues that move longs Java to Java.
+"""How fast the ring is: ticks from the native source into Java and C++ against queues that move longs Java to Java.
 
 Rounds are interleaved and their order turns, so that whatever else the machine does meets all contenders alike. What is
 compared are ratios within a round, given with their spread: the median and its 95% interval over rounds (bootstrap).
@@ -51,7 +51,7 @@ class Ring:
         self.java = jpype.JClass("allocpool.ring.DrainConsumer")(self.memory)
 
     def run(self, consumer: Any, interval_ns: float, ticks: int, warmup_ticks: int, capacity: int) -> dict[str, Any]:
-        """One run into a Java consumer, or into C++ when that is None; its books are audited."""
+        """One run into a Java consumer, or into C++ when that is None; its counters are audited."""
         clock = self.ffi.new("char[]", b"auto")
         config = self.ffi.new("ap_source_config*")
         config.interval_ns, config.capacity = interval_ns, capacity
@@ -107,13 +107,13 @@ def compare(contenders: dict[str, Callable[[], float]], rounds: int) -> dict[str
 
 
 def stress(ring: Ring, ticks: int) -> None:
-    """Ticks into a Java consumer that stalls at random: in order, and with books that agree, or this ends here."""
+    """Ticks into a Java consumer that stalls at random: in order, and with counters that agree, or this ends here."""
     for interval_ns in STRESS_INTERVALS_NS:
         consumer = jpype.JClass("allocpool.ring.StallingConsumer")(ring.memory)
         run = ring.run(consumer, interval_ns, ticks, 0, STRESS_CAPACITY)
         if consumer.disorders() != 0:
             raise SystemExit(f"{consumer.disorders()} ticks came out of order")
-        print(f"stress into Java at {interval_ns:g} ns: books agree, {run['generated']} ticks, {run['lost']} lost")
+        print(f"stress into Java at {interval_ns:g} ns: counters agree, {run['generated']} ticks, {run['lost']} lost")
 
 
 def main() -> None:

@@ -68,13 +68,13 @@ typedef struct {
   int32_t payload_touch; /* not 0: the payload is written when a packet is filled and read when it is parsed */
 } ap_packets_config;
 
-/* A stretch of memory. */
+/* A region of memory. */
 typedef struct {
   void* address;
   int64_t bytes;
 } ap_region;
 
-/* One measured stretch of work. */
+/* One measured window of work. */
 typedef struct {
   int64_t start_ns;
   int64_t end_ns;
@@ -117,7 +117,7 @@ int64_t ap_packets_run_packets(ap_packets* packets, int64_t count, int64_t itera
 int64_t ap_packets_run_for(ap_packets* packets, int64_t duration_ns, int64_t iteration_ns,
                            ap_iteration* out, int64_t capacity);
 
-/* Counts so far. Walks FIFO and store: not for measured stretches. */
+/* Counts so far. Walks FIFO and store: not for measured windows. */
 ap_status ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* counts);
 
 /* Checksum over all that was parsed, then over the store's parse results in slot order. Changes nothing. */
@@ -189,7 +189,7 @@ ap_status ap_threads_run(ap_threads* threads, int64_t packets, ap_iteration* par
 /* Processes all that is queued, so that every packet was parsed. */
 ap_status ap_threads_drain(ap_threads* threads);
 
-/* Counts so far. Walks everything: not for measured stretches. */
+/* Counts so far. Walks everything: not for measured windows. */
 ap_status ap_threads_get_counts(const ap_threads* threads, ap_threads_counts* counts);
 
 /* What each of `rings` workers received; there are as many as threads were asked for. */
@@ -251,7 +251,7 @@ ap_status ap_messages_rest(ap_messages* messages, int runs);
 /* Reads all that is in flight. */
 ap_status ap_messages_drain(ap_messages* messages);
 
-/* Counts so far. Walks everything: not for measured stretches. */
+/* Counts so far. Walks everything: not for measured windows. */
 ap_status ap_messages_get_counts(const ap_messages* messages, ap_messages_counts* counts);
 
 /* The sum, over all that was read, of a hash of number, content and length: the same in any order. */
@@ -270,7 +270,7 @@ void ap_messages_destroy(ap_messages* messages);
 
 /* ---- Buffers: allocation, access, fragmentation ------------------------------------------------ */
 
-/* One measured stretch. Allocation: buffers, with the time of obtaining (and touching) and of giving back apart. Access:
+/* One measured window. Allocation: buffers, with the time of obtaining (and touching) and of giving back apart. Access:
    passes over the buffer; the last two are 0. */
 typedef struct {
   int64_t start_ns;
@@ -283,21 +283,21 @@ typedef struct {
 /* Rounds of obtaining `slots` buffers and giving them back. Opaque. */
 typedef struct ap_allocation ap_allocation;
 
-/* What one round's buffers are by the allocator's own books. */
+/* What one round's buffers are by the allocator's own counters. */
 typedef struct {
   int64_t buffers;
   int64_t held_bytes;    /* what the allocator set aside for them, by malloc_usable_size */
-  int64_t counted_bytes; /* what its counter rose by while they were obtained; -1 where it does not tell */
-} ap_allocation_books;
+  int64_t counted_bytes; /* what its counter rose by while they were obtained; -1 where it does not report it */
+} ap_allocation_counters;
 
 /* Buffers of `bytes` (1 to 2^30) in rounds of `slots` (1 to 2^24). strategy: alloc, pool. touch: none, first, page, zero.
    NULL with a line in error. */
 ap_allocation* ap_allocation_create(const char* strategy, const char* touch, int64_t bytes, int64_t slots, char* error,
                                     size_t error_bytes);
 
-/* One round whose buffers are looked at: none shares memory with another, and the allocator's books agree with the
+/* One round whose buffers are looked at: none shares memory with another, and the allocator's counters agree with the
    arithmetic; AP_FAULT and one line in (message, message_bytes) where not so. */
-ap_status ap_allocation_verify(ap_allocation* allocation, ap_allocation_books* books, char* message,
+ap_status ap_allocation_verify(ap_allocation* allocation, ap_allocation_counters* counters, char* message,
                                size_t message_bytes);
 
 /* Rounds for at least `duration_ns`, in iterations of at least `iteration_ns`; ends early when `capacity` records are
@@ -326,7 +326,7 @@ void ap_access_destroy(ap_access* access);
 /* Buffers of mixed sizes at a constant number of bytes alive. Opaque. */
 typedef struct ap_fragmentation ap_fragmentation;
 
-/* A stretch with one distribution of sizes. */
+/* A window with one distribution of sizes. */
 typedef struct {
   const int32_t* sizes;   /* each equally likely, 8 bytes to 2^18 */
   int64_t size_count;     /* a power of two */
@@ -347,7 +347,7 @@ typedef struct {
   int64_t p50_ns;
   int64_t p99_ns;
   int64_t max_ns;
-  int64_t resident_bytes;  /* of the process; -1 where the system does not tell */
+  int64_t resident_bytes;  /* of the process; -1 where the system does not report it */
   int64_t kept_bytes;      /* malloc: counted as handed out by the allocator, -1 unknown; slab: taken from the system */
   int64_t empty_p50_ns;
   int64_t empty_p99_ns;
@@ -401,7 +401,7 @@ typedef struct {
   int64_t count;          /* ticks lost; fewer than the sequence spans where some between them got through */
 } ap_burst;
 
-/* A stretch during which the source was not running. */
+/* A window during which the source was not running. */
 typedef struct {
   int64_t time_ns; /* last clock read before */
   int64_t length_ns;
@@ -427,13 +427,13 @@ typedef struct {
   int64_t last_pushed;        /* number of the last of them, -1 for none */
   int64_t t0_ns;              /* due time of tick 0 */
   int64_t end_ns;             /* when the source stopped */
-  int64_t slip_total_ns;      /* sum over all slips, also those that the log had no place for */
+  int64_t slip_total_ns;      /* sum over all source stalls, also those that the log had no place for */
   int64_t cpu_ns;             /* CPU time of its thread, "ap-source" */
   double clock_drift_ppm;     /* rate of the counter over the run, against its calibration before it */
   double clock_max_error_ns;  /* largest distance from CLOCK_MONOTONIC that a check of the counter found */
   int64_t clock_is_tsc;       /* 1: time-stamp counter, 0: clock_gettime */
   int64_t pinned;             /* 1: the source was tied to its processor */
-  int64_t processor;          /* where the last look found it, -1 where the system does not tell */
+  int64_t processor;          /* where the last look found it, -1 where the system does not report it */
   int64_t moves;              /* looks, one every 100 ms, that found it elsewhere than the look before */
 } ap_source_account;
 
@@ -541,7 +541,7 @@ ap_status ap_realtime_audit(const ap_realtime* realtime, const ap_consumption* c
 ap_status ap_threads_consume(ap_threads* threads, ap_realtime* realtime, int64_t yields, ap_consumption* out,
                              int64_t rings, char* error, size_t error_bytes);
 
-/* Processor that the calling thread is on just now; -1 where the system does not tell. */
+/* Processor that the calling thread is on just now; -1 where the system does not report it. */
 int64_t ap_current_processor(void);
 
 /* Stops the source and frees everything. NULL is allowed. */
@@ -551,7 +551,7 @@ void ap_realtime_destroy(ap_realtime* realtime);
 
 /* Does a fixed piece of work in the caches of one core, again and again for about `duration_ns` (> 0), and returns what
    one step of it took, in nanoseconds; negative, an ap_status, where it failed. Longer than at other times:
-   something slows this core that the machine does not tell of. */
+   something slows this core that the machine does not report it of. */
 double ap_pace_ns(int64_t duration_ns);
 
 /* How fast one core computes and reaches memory just now: medians over slices of fixed work. */

@@ -69,10 +69,10 @@ ap_allocation* ap_allocation_create(const char* strategy, const char* touch, int
   });
 }
 
-ap_status ap_allocation_verify(ap_allocation* allocation, ap_allocation_books* books, char* message,
+ap_status ap_allocation_verify(ap_allocation* allocation, ap_allocation_counters* counters, char* message,
                                size_t message_bytes) {
   return c_api::audited<ap_status>({message, message_bytes},
-                                   [&] { return c_api::at(allocation).rounds->verify(&c_api::at(books)); });
+                                   [&] { return c_api::at(allocation).rounds->verify(&c_api::at(counters)); });
 }
 
 int64_t ap_allocation_run(ap_allocation* allocation, int64_t duration_ns, int64_t iteration_ns,

@@ -1,4 +1,4 @@
-// Pieces of work by which a slowed machine is told: one for a core, and two for its way to memory.
+// Pieces of work by which a slowed machine is recognised: one for a core, and two for its way to memory.
 //
 // On a virtual machine two processors of different owners may share one core. Then each runs at a part of its pace, and
 // no clock, counter or steal time of the guest says so. What it costs most is what fills the core's issue slots and its

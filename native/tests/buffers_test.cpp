@@ -48,16 +48,16 @@ class SkimpsOnTheBytes {
 
 template <class Source>
 std::string verified() {
-  ap_allocation_books books{};
-  return AllocationRounds<Source, Touch::none>(kBytes, kSlots).verify(&books);
+  ap_allocation_counters counters{};
+  return AllocationRounds<Source, Touch::none>(kBytes, kSlots).verify(&counters);
 }
 
 TEST(Allocation, isFoundOutWhenItIsSkipped) { EXPECT_NE(verified<SkipsTheAllocation>(), ""); }
 
 TEST(Allocation, isFoundOutWhenItIsTooSmall) {
-  ap_allocation_books books{};
+  ap_allocation_counters counters{};
   AllocationRounds<SkimpsOnTheBytes, Touch::none> rounds(kBytes, 1);
-  EXPECT_NE(rounds.verify(&books), "");
+  EXPECT_NE(rounds.verify(&counters), "");
 }
 
 TEST(Allocation, isWhatItClaims) {
@@ -67,15 +67,15 @@ TEST(Allocation, isWhatItClaims) {
 
 class EveryKind : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
-TEST_P(EveryKind, agreesWithTheAllocatorsBooks) {
+TEST_P(EveryKind, agreesWithTheAllocatorsCounters) {
   const auto [strategy, touch] = GetParam();
   char error[200] = "";
   ap_allocation* allocation = ap_allocation_create(strategy, touch, kBytes, kSlots, error, sizeof error);
   ASSERT_NE(allocation, nullptr) << error;
-  ap_allocation_books books{};
-  EXPECT_EQ(ap_allocation_verify(allocation, &books, error, sizeof error), 0) << error;
-  EXPECT_EQ(books.buffers, static_cast<std::int64_t>(kSlots));
-  EXPECT_GE(books.held_bytes, static_cast<std::int64_t>(kSlots * kBytes));
+  ap_allocation_counters counters{};
+  EXPECT_EQ(ap_allocation_verify(allocation, &counters, error, sizeof error), 0) << error;
+  EXPECT_EQ(counters.buffers, static_cast<std::int64_t>(kSlots));
+  EXPECT_GE(counters.held_bytes, static_cast<std::int64_t>(kSlots * kBytes));
   std::vector<ap_buffers_iteration> out(10);
   const std::int64_t written = ap_allocation_run(allocation, 2'000'000, 500'000, out.data(), 10);
   ASSERT_GE(written, 1);

@@ -206,7 +206,7 @@ struct Pipe {
   int ends[2];
 };
 
-TEST_P(EchoServer, TheLoadGeneratorsBooksAgreeWithTheServers) {
+TEST_P(EchoServer, TheLoadGeneratorsCountersAgreeWithTheServers) {
   Pipe input;
   Generator generator(load_of(port(), 50));
   std::vector<std::string> events;
@@ -256,8 +256,8 @@ class Liar {
     const Descriptor connection(accept(listener_.number(), nullptr, nullptr));
     char bytes[kMessageBytes];
     while (connection.open() && recv(connection.number(), bytes, sizeof bytes, MSG_WAITALL) > 0) {
-      const std::string told = answer_(std::string(bytes, sizeof bytes));
-      if (told.empty() || ::send(connection.number(), told.data(), told.size(), MSG_NOSIGNAL) < 0) return;
+      const std::string found = answer_(std::string(bytes, sizeof bytes));
+      if (found.empty() || ::send(connection.number(), found.data(), found.size(), MSG_NOSIGNAL) < 0) return;
     }
   }
 

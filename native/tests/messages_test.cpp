@@ -14,7 +14,7 @@
 namespace {
 
 namespace messages = allocpool::messages;
-using messages::Books;
+using messages::Counters;
 using messages::Message;
 using messages::Settings;
 
@@ -56,7 +56,7 @@ TEST(Messages, AreTheSameWorkInEveryWay) {
   }
 }
 
-TEST(Messages, BooksTellWhatAPoolHoldsAndWastes) {
+TEST(Messages, CountersTellWhatAPoolHoldsAndWastes) {
   const auto pool = made("strategy=pool");
   checked(*pool);
   EXPECT_EQ(pool->counts().constructed, 0);
@@ -138,7 +138,7 @@ TEST(Messages, AreRefusedInOneLine) {
 class Cheat {
  public:
   explicit Cheat(const Settings& settings) : honest(settings) {}
-  Message* obtain(std::int64_t length, Books& books) { return honest.obtain(length, books); }
+  Message* obtain(std::int64_t length, Counters& counters) { return honest.obtain(length, counters); }
   template <class Visit>
   void each_free(Visit visit) const {
     honest.each_free(visit);
@@ -156,11 +156,11 @@ class Leaking : public Cheat {
   ~Leaking() {
     for (Message* const message : lost_) Message::drop(message);
   }
-  void free(Message* message, Books& books) {
-    if (books.freed % 1'000 == 0) {
+  void free(Message* message, Counters& counters) {
+    if (counters.freed % 1'000 == 0) {
       lost_.push_back(message);
     } else {
-      honest.free(message, books);
+      honest.free(message, counters);
     }
   }
 
@@ -171,24 +171,24 @@ class Leaking : public Cheat {
 class FreeingTwice : public Cheat {
  public:
   using Cheat::Cheat;
-  void free(Message* message, Books& books) {
-    honest.free(message, books);
-    if (books.freed == 15'000) honest.free(message, books);
+  void free(Message* message, Counters& counters) {
+    honest.free(message, counters);
+    if (counters.freed == 15'000) honest.free(message, counters);
   }
 };
 
 template <class Source>
-std::string told() {
+std::string fault_of_audit() {
   messages::Trial<Source> trial(Settings(with("strategy=pool")), nullptr, 0);
   trial.run(kMessages);
   trial.drain();
   return trial.audit();
 }
 
-TEST(Messages, AuditFindsALeak) { EXPECT_EQ(told<Leaking>().rfind("messages in stores and pools", 0), 0U); }
+TEST(Messages, AuditFindsALeak) { EXPECT_EQ(fault_of_audit<Leaking>().rfind("messages in stores and pools", 0), 0U); }
 
 TEST(Messages, AuditFindsADoubleFree) {
-  const std::string line = told<FreeingTwice>();
+  const std::string line = fault_of_audit<FreeingTwice>();
   EXPECT_TRUE(line.find("another place") != std::string::npos || line.find("handed out") != std::string::npos) << line;
 }
 

@@ -545,7 +545,7 @@ TYPED_TEST(Audit, findsAPacketThatIsGivenBackTwice) {
   EXPECT_EQ(processor->audit().find("one packet is in two places: pool slot "), 0U) << processor->audit();
 }
 
-// What each finding of the audit is for: a fault that it alone tells.
+// What each finding of the audit is for: a fault that it alone finds.
 template <class T>
 class Mutant : public testing::Test {};
 using MutantLayouts = testing::Types<FlatLayout<New, true, true, true, true>, SlabLayout<Region, true, true, true>>;

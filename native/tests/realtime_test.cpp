@@ -1,4 +1,4 @@
-// The source, the ring and the consumers keep exact books, whatever the scheduler does to them.
+// The source, the ring and the consumers keep exact counters, whatever the scheduler does to them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -334,7 +334,7 @@ void set_intermediate(const Realtime& realtime, std::int64_t capacity) {
   ASSERT_EQ(ap_realtime_set_intermediate(realtime.get(), capacity, error, sizeof error), AP_OK) << error;
 }
 
-TEST(RelayTest, booksAreExactWhileTheConsumerStands) {
+TEST(RelayTest, countersAreExactWhileTheConsumerStands) {
   const Realtime realtime = create(5'000);
   set_intermediate(realtime, 100'000);
   start(realtime, paced(1'000, 5'000, 100'000));

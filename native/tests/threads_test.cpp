@@ -38,15 +38,15 @@ TEST(Threads, DoTheSameWorkInEveryWay) {
 #if defined(__SANITIZE_THREAD__)
   // Slow under this sanitizer, and what threads share does not depend on the layout.
   const std::vector<std::string> layouts{"flat"};
-  const std::vector<std::int64_t> crews{2};
+  const std::vector<std::int64_t> teams{2};
 #else
   const std::vector<std::string> layouts{"heap", "flat"};
-  const std::vector<std::int64_t> crews{1, 2, 3};
+  const std::vector<std::int64_t> teams{1, 2, 3};
 #endif
   for (const std::string topology : {"sharded", "pipeline"}) {
     for (const std::string& layout : layouts) {
       for (const std::string& strategy : allocpool::test::split(threads::strategy_names())) {
-        for (const std::int64_t count : crews) {
+        for (const std::int64_t count : teams) {
           SCOPED_TRACE(topology + " " + layout + " " + strategy + " " + std::to_string(count));
           const auto workload = threads::make_workload(topology, layout, strategy, sizes_of(count));
           sums.insert(checked(*workload));
@@ -178,9 +178,9 @@ void hammer(int users, int rounds) {
   };
   pool.each_free([&](M* message) { new (M::Of::header(message)) std::atomic<std::uint64_t>(0); });
   std::atomic<int> twice{0};
-  std::vector<std::thread> crew;
+  std::vector<std::thread> team;
   for (int k = 0; k < users; ++k) {
-    crew.emplace_back([&, k] {
+    team.emplace_back([&, k] {
       auto user = pool.user(k);
       std::array<M*, 8> held{};
       for (int round = 0; round < rounds; ++round) {
@@ -197,7 +197,7 @@ void hammer(int users, int rounds) {
       }
     });
   }
-  for (std::thread& thread : crew) thread.join();
+  for (std::thread& thread : team) thread.join();
   EXPECT_EQ(twice.load(), 0);
   std::set<M*> seen;
   pool.each_free([&](M* message) { EXPECT_TRUE(seen.insert(message).second); });

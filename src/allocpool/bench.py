@@ -157,7 +157,7 @@ def advice(
     import pandas as pd
 
     from allocpool.machine.host import read_host
-    from allocpool.studies.your_workload import check, story
+    from allocpool.studies.your_workload import check
     from allocpool.studies.your_workload.laboratory import Machine
 
     for name in names:
@@ -166,11 +166,11 @@ def advice(
     laboratory = Machine(starts=not on_record)
     for name in names or check.WORKLOADS:
         lengths = (None, 0.0) if on_record else (minutes or check.MINUTES, long_minutes or check.LONG_MINUTES)
-        one = check.check(name, lengths[0], lengths[1], laboratory)
-        if not one.advice.trials and not one.n:
+        found, long = check.check(name, lengths[0], lengths[1], laboratory)
+        if not found.trials and not long.trials:
             click.echo(f"{name:10} nothing is on record")
             continue
+        row = check.row_of(name, found, long, read_host())
         if keep:
-            check.keep(one, read_host())
-        row = pd.DataFrame([check.row_of(one, read_host())]).assign(outcome=one.outcome)
-        click.echo(story.checks(row).T.to_string(header=False))
+            check.keep(row)
+        click.echo(check.table(pd.DataFrame([row])).T.to_string(header=False))

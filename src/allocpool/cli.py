@@ -343,39 +343,32 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
     from allocpool.campaign import campaign, profiles
 
     states: dict[str, dict[str, Any]] = {}
-    idle = 0
-    recorded = campaign.specs_on_record() if profile is None else set()
-    begun = profiles.names() if recorded else ()
-    for name in begun if profile is None else [profile]:
+    for name in profiles.names() if profile is None else [profile]:
         try:
-            campaigns = campaign.all_of_profile(name)
+            campaigns = campaign.all_of_profile(name, begun=profile is None)
         except UserError as error:  # a broken file of one profile hides no other
             if profile is not None:
                 raise
             click.echo(f"allocpool: {error}", err=True)
             continue
         for opened in campaigns:
-            state = opened.status() if profile is not None or opened.plans_any_of(recorded) else None
-            if state is None or (profile is None and not state.finished):
-                idle += 1
-            else:
-                found = _state(name, opened, state, questions, as_json)
-                states.setdefault(name, {})[opened.study.name] = found
+            states.setdefault(name, {})[opened.study.name] = _state(name, opened, questions, as_json)
     if as_json:
         click.echo(json.dumps(states, indent=1))
     elif not states:
         click.echo("nothing was started yet: `allocpool findings`, or `allocpool run STUDY`")
-    elif idle:
-        click.echo(f"not started: {idle} more; `allocpool status --profile NAME` lists those of one profile")
+    elif profile is None:
+        click.echo("others were not started: `allocpool status --profile NAME` lists all of a profile")
 
 
-def _state(profile: str, opened: Campaign, state: CampaignStatus, questions: bool, as_json: bool) -> dict[str, Any]:
+def _state(profile: str, opened: Campaign, questions: bool, as_json: bool) -> dict[str, Any]:
     """Return the state of a campaign, and print it unless it is wanted as JSON."""
     from dataclasses import asdict
 
     from allocpool.campaign import sequential
     from allocpool.decisions import A_CHEAPER, B_CHEAPER, OPEN
 
+    state = opened.status()
     left_s = sequential.expected_seconds(opened.missing_specs())
     found = {**asdict(state), "complete": state.complete, "left_expected_s": left_s}
     asked = opened.questions_table() if questions else None

@@ -352,8 +352,8 @@ def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float | No
         if n > 1:
             alpha = max(alpha, ALPHA)  # it decides nothing, so there is nothing to adjust for
             half = -float(scipy.special.stdtrit(n - 1, alpha / 2) * _contrast(tops, bottoms)[1])
-        ends_ = (_as_ratio(middle + part) for part in (0.0, -half, half))
-        early = Decision(*ends_, n, n, OPEN, FEWEST - n, alpha, trimmed, remark)
+        ratio, low, high = (_as_ratio(middle + part) for part in (0.0, -half, half))
+        early = Decision(ratio, low, high, n, n, OPEN, FEWEST - n, alpha, trimmed, remark)
         return Comparison(early, math.nan, math.nan, math.nan, effect)
     sides = ([side[:used] for side in which] for which in (tops, bottoms))
     middle, error, freedom = (float(part) for part in _contrast(*sides))

@@ -22,7 +22,16 @@ from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
 from allocpool.prerequisites import Part, tools
-from allocpool.runtimes import COLLECTORS, Runtime, find_javac, find_runtime, jvm_flags, known_releases, verify_flags
+from allocpool.runtimes import (
+    COLLECTORS,
+    Jvm,
+    Runtime,
+    find_javac,
+    find_runtime,
+    jvm_flags,
+    known_releases,
+    verify_flags,
+)
 from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
 
@@ -88,9 +97,11 @@ class Diagnosis(_Report):
 
     def missing(self) -> tuple[str, ...]:
         """Return a line for everything that is missing or does not work, essentials first."""
-        parts = (*self.java_modules, *self.allocators, *self.system)
         cells = (cell for runtime in self.runtimes for cell in runtime.collectors)
-        return tuple(part.problem for part in (*self.building, *self.runtimes, *cells, *parts) if part.problem)
+        parts: tuple[Part | RuntimeReport | CollectorReport, ...] = (
+            *self.building, *self.runtimes, *cells, *self.java_modules, *self.allocators, *self.system,
+        )  # fmt: skip
+        return tuple(part.problem for part in parts if part.problem)
 
 
 def diagnose() -> Diagnosis:
@@ -128,7 +139,7 @@ def _cell(runtime: Runtime, collector: str) -> CollectorReport:
     if not COLLECTORS[collector].is_on(runtime.feature):
         return CollectorReport(collector=collector, state="absent")
     try:
-        verify_flags(runtime, jvm_flags(collector, runtime.feature, heap_mb=_PROBE_HEAP_MB))
+        verify_flags(runtime, jvm_flags(Jvm("", runtime.feature, collector, _PROBE_HEAP_MB, pre_touch=False)))
     except UserError as error:
         return CollectorReport(collector=collector, state="fails", problem=str(error))
     return CollectorReport(collector=collector, state="runs")

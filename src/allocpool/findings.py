@@ -196,7 +196,7 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
     with judged_by(measured.realtime_effect):
-        words = f"{'' if elsewhere else f'{story.verdict(left)} '}{story.caption(left, elsewhere)}"
+        words = story.caption(left, elsewhere)
     return room("realtime", "plots").decision_map(left), words
 
 
@@ -210,14 +210,12 @@ class Both(NamedTuple):
 
 
 def _joined(costs: Evidence, intervals: Evidence) -> Evidence:
-    """Return orderings of costs and findings on inter-arrival times as one table."""
-    ratios = costs.rows.assign(
-        configuration=costs.rows["larger"] + " over " + costs.rows["smaller"],
-        found=costs.rows["ratio"].map(stats.significant),
-    )
-    rows = pd.concat([ratios.assign(**{"in": "batch"}), intervals.rows.assign(**{"in": "real time"})])
-    rows = rows.reindex(columns=["in", "configuration", "found", "p", "p_against", "shown"])
-    return Evidence(rows.reset_index(drop=True), tuple(dict.fromkeys([*costs.missing, *intervals.missing])))
+    """Orderings of costs and of intervals as one."""
+    parts = {"in batch": costs, "in real time": intervals}
+    rows = [
+        found.rows.assign(larger=found.rows["larger"].map(f"{where}: {{}}".format)) for where, found in parts.items()
+    ]
+    return Evidence(pd.concat(rows, ignore_index=True), tuple(dict.fromkeys([*costs.missing, *intervals.missing])))
 
 
 def _pool_everywhere(data: Both) -> Evidence:

@@ -15,6 +15,7 @@ import pandas as pd
 import scipy  # loads its slow parts when they are first used
 
 CONFIDENCE = 0.95
+SPREAD_UNKNOWN = "spread unknown"
 TOO_WIDE = 1_000.0
 """An interval whose ends differ by this factor is not worth reporting."""
 
@@ -58,7 +59,7 @@ def significant(value: float, digits: int = 3) -> str:
 def ends(low: float, high: float, digits: int = 3) -> str:
     """Return ``low to high``, or ``spread unknown`` of a very wide interval."""
     if high > TOO_WIDE * low:
-        return "spread unknown"
+        return SPREAD_UNKNOWN
     return f"{significant(low, digits)} to {significant(high, digits)}"
 
 

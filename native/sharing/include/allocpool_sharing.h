@@ -1,5 +1,5 @@
 /* allocpool_sharing: the packets workload on many threads, in C++, before a simulated cache. No time that it takes means
-   anything: what it tells is how often a thread finds a cache line gone because another one wrote to it, and whether the two
+   anything: it reports how often a thread finds a cache line gone because another one wrote to it, and whether the two
    of them had anything in common there.
 
    Functions that take `error` write one line to it when they fail. */

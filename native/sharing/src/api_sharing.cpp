@@ -17,7 +17,7 @@ namespace threads = allocpool::threads;
 
 namespace {
 
-// A crew that is made while this lives takes these turns.
+// A team that is made while this lives takes these turns.
 struct Run {
   Run(std::int64_t turn, std::uint64_t seed) : turns(cache, turn, seed) { sharing::set_current_turns(&turns); }
   ~Run() { sharing::set_current_turns(nullptr); }

@@ -1,7 +1,7 @@
 // A cache for each thread, of lines of 64 bytes and without end, kept coherent by invalidation: who writes to a line takes it
 // from all others. So the only misses are cold ones and those that an invalidation caused.
 //
-// Which of these carry a value is decided when the line is lost again, by all that was touched meanwhile: one without is a
+// Which of these carry a value is decided when the line is lost again, by all that was touched in the meantime: one without is a
 // useless miss, here false sharing. Source: Dubois, Skeppstedt, Ricciulli, Ramamurthy, Stenström, "The Detection and
 // Elimination of Useless Misses in Multiprocessors", ISCA 1993, by bytes in place of words. Torrellas, Lam, Hennessy, "False
 // Sharing and Spatial Locality in Multiprocessor Caches", IEEE Transactions on Computers 43(6), 1994, decide by the one word

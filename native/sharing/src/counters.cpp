@@ -3,7 +3,7 @@
 #include <array>
 #include <atomic>
 
-#include "threads/crew.hpp"
+#include "threads/team.hpp"
 
 namespace allocpool::sharing {
 
@@ -13,8 +13,8 @@ void add_in_turns(std::size_t apart, std::int64_t rounds) {
   };
   static Counters counters;
   threads::Stop stop;
-  threads::Crew crew(2, stop);
-  crew.run([&](int thread) {
+  threads::Team team(2, stop);
+  team.run([&](int thread) {
     std::atomic<std::int64_t>& mine = counters.of[apart / 8 * static_cast<std::size_t>(thread)];
     for (std::int64_t i = 0; i < rounds; ++i) mine.fetch_add(1, std::memory_order_relaxed);
   });

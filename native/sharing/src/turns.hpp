@@ -59,7 +59,7 @@ class Turns {
 // Those that this thread takes part in, or null: then nothing that it does is simulated.
 Turns* turns_of_this_thread();
 
-// Of the run, for crews that are made in it.
+// Of the run, for teams that are made in it.
 Turns* current_turns();
 void set_current_turns(Turns* turns);
 

@@ -70,7 +70,7 @@ class Allocation {
                            std::int64_t capacity) = 0;
 
   // Whether the buffers of one round are there: the line that says what is wrong, or nothing.
-  virtual std::string verify(ap_allocation_books* books) = 0;
+  virtual std::string verify(ap_allocation_counters* counters) = 0;
 };
 
 template <class Source, Touch kTouch>
@@ -101,12 +101,12 @@ class AllocationRounds final : public Allocation {
     return used;
   }
 
-  std::string verify(ap_allocation_books* books) override {
+  std::string verify(ap_allocation_counters* counters) override {
     const std::int64_t before = os::allocated_bytes();
     fill();
     const std::int64_t after = os::allocated_bytes();
-    *books = {static_cast<std::int64_t>(slots_.size()), 0, before < 0 ? -1 : after - before};
-    std::string fault = look(books);
+    *counters = {static_cast<std::int64_t>(slots_.size()), 0, before < 0 ? -1 : after - before};
+    std::string fault = look(counters);
     drain();
     return fault;
   }
@@ -126,8 +126,8 @@ class AllocationRounds final : public Allocation {
     for (void* buffer : slots_) source_.release(buffer);
   }
 
-  std::string look(ap_allocation_books* books) {
-    // Small blocks wait in caches that some books count as handed out.
+  std::string look(ap_allocation_counters* counters) {
+    // Small blocks wait in caches that some counters count as handed out.
     constexpr std::int64_t kCached = 1 << 17;
     std::copy(slots_.begin(), slots_.end(), sorted_.begin());
     std::sort(sorted_.begin(), sorted_.end(), std::less<void*>());
@@ -139,14 +139,14 @@ class AllocationRounds final : public Allocation {
         return "two live buffers share memory: an allocation was skipped";
       }
     }
-    for (void* buffer : sorted_) books->held_bytes += static_cast<std::int64_t>(os::usable_bytes(buffer));
+    for (void* buffer : sorted_) counters->held_bytes += static_cast<std::int64_t>(os::usable_bytes(buffer));
     const auto asked = static_cast<std::int64_t>(bytes_ * slots_.size());
-    if (books->held_bytes < asked) return "the allocator holds fewer bytes than were asked for";
-    if (books->counted_bytes == -1) return "";
-    if (Source::kAllocates && books->counted_bytes + kCached < asked) {
+    if (counters->held_bytes < asked) return "the allocator holds fewer bytes than were asked for";
+    if (counters->counted_bytes == -1) return "";
+    if (Source::kAllocates && counters->counted_bytes + kCached < asked) {
       return "the allocator counted fewer bytes than were asked for";
     }
-    if (!Source::kAllocates && books->counted_bytes > kCached) return "a pool took memory from the allocator";
+    if (!Source::kAllocates && counters->counted_bytes > kCached) return "a pool took memory from the allocator";
     return "";
   }
 

@@ -1,5 +1,5 @@
 // A pool for buffers of any size: size classes, four to each power of two, each fed from slabs of one MiB out of one
-// reserved stretch of memory. An empty slab serves any class again; nothing is ever given back to the system.
+// reserved region of memory. An empty slab serves any class again; nothing is ever given back to the system.
 // Source of the scheme: Bonwick, "The slab allocator", USENIX Summer 1994; spacing of classes as in jemalloc.
 #pragma once
 

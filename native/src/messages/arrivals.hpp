@@ -1,4 +1,4 @@
-// When messages of one thread are due, in nanoseconds from the start of a stretch.
+// When messages of one thread are due, in nanoseconds from the start of a window.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace allocpool::messages {
 
 class Arrivals {
  public:
-  // Those of one stretch; `first` is the number of this thread's first message, `stretch` how many stretches came before.
-  Arrivals(const Settings& settings, const Sizes& sizes, std::size_t thread, std::uint64_t first, std::uint64_t stretch)
+  // Those of one window; `first` is the number of this thread's first message, `window` how many windows came before.
+  Arrivals(const Settings& settings, const Sizes& sizes, std::size_t thread, std::uint64_t first, std::uint64_t window)
       : kind_(kind_of(settings.text("arrivals"), sizes)),
         sizes_(sizes),
         threads_(settings.count("threads")),
@@ -24,7 +24,7 @@ class Arrivals {
         length_(std::max<std::int64_t>(1, settings.whole("burst_length") / static_cast<std::int64_t>(threads_))),
         on_share_(settings.number("on_share")),
         scale_(settings.number("time_scale")),
-        seed_(draw(static_cast<std::uint64_t>(settings.whole("seed")) ^ kPoissonFlip, stretch) + thread),
+        seed_(draw(static_cast<std::uint64_t>(settings.whole("seed")) ^ kPoissonFlip, window) + thread),
         number_(first),
         first_ns_(kind_ == Kind::captured ? sizes.captured_ns(first) : 0) {}
 

@@ -37,14 +37,14 @@ class Loop {
         temporary_bytes_(std::max(sizeof(void*), settings.count("temporary_length"))),
         queue_(settings.count("in_flight") / threads_),
         store_(settings.count("kept_count") / threads_) {
-    books.thread = thread;
+    counters.thread = thread;
   }
 
   // Handles this thread's messages before that number, as fast as it goes.
   void run(std::uint64_t before) {
     for (std::uint64_t number = next_number(); number < before; number = next_number()) {
       ++next_;
-      ++books.due;
+      ++counters.due;
       handle(number);
     }
   }
@@ -52,7 +52,7 @@ class Loop {
   // Handles the messages that are due in so many nanoseconds from a time on, or loses them.
   void run_for(std::int64_t start_ns, std::int64_t length_ns) {
     delays.clear();
-    Arrivals arrivals(settings_, sizes_, thread_, next_number(), stretches_++);
+    Arrivals arrivals(settings_, sizes_, thread_, next_number(), windows_++);
     std::int64_t now_ns = os::monotonic_ns();
     while (true) {
       const double from_start_ns = arrivals.next_ns();
@@ -64,9 +64,9 @@ class Loop {
       }
       const std::uint64_t number = next_number();
       ++next_;
-      ++books.due;
+      ++counters.due;
       if (now_ns - due_ns > tolerated_ns_) {
-        ++books.lost;
+        ++counters.lost;
         continue;
       }
       handle(number);
@@ -99,27 +99,27 @@ class Loop {
     }
   }
 
-  Books books;
+  Counters counters;
   realtime::DelayHistogram delays;
 
  private:
-  // The shortest sleep: a thread that sleeps for less costs more than the messages that come meanwhile.
+  // The shortest sleep: a thread that sleeps for less costs more than the messages that come in the meantime.
   static constexpr std::int64_t kNapNs = 100'000;
   static constexpr std::uint64_t kKeepFlip = 0x4B45'4550ULL;
 
   std::uint64_t next_number() const { return next_ * threads_ + thread_; }
 
   void handle(std::uint64_t number) {
-    ++books.received;
+    ++counters.received;
     const std::uint64_t drawn = sizes_.drawn(number);
     const std::int64_t length = sizes_.length(number, drawn);
     const std::uint64_t key = sizes_.key(number, drawn);
-    Message* const message = source_.obtain(length, books);
-    ++books.obtained;
-    books.wasted_bytes += message->capacity - length;
+    Message* const message = source_.obtain(length, counters);
+    ++counters.obtained;
+    counters.wasted_bytes += message->capacity - length;
     message->length = length;
     message->fill(number, key, touched(length, filled_share_));
-    books.expected_sum += hash(number, sum_of(key, checked(length)), length);
+    counters.expected_sum += hash(number, sum_of(key, checked(length)), length);
     if (queue_.empty()) {
       leave(message);
       return;
@@ -134,10 +134,10 @@ class Loop {
   void leave(Message* message) {
     const std::uint64_t number = message->word(0);
     const std::int64_t same = checked(message->length);
-    books.sum += hash(number, message->sum(1, same), message->length);
-    ++books.read;
+    counters.sum += hash(number, message->sum(1, same), message->length);
+    ++counters.read;
     const std::int64_t read = touched(message->length, read_share_);
-    if (read > same) books.unchecked += message->sum(same, read);
+    if (read > same) counters.unchecked += message->sum(same, read);
     for (std::int64_t i = 0; i < temporaries_; ++i) message->add_result(temporary_bytes_);
     if (store_.empty()) {
       release(message);
@@ -166,21 +166,21 @@ class Loop {
     }
     Message* const replaced = store_[place];
     store_[place] = message;
-    books.store_sum += number;
-    ++books.kept;
+    counters.store_sum += number;
+    ++counters.kept;
     if (replaced != nullptr) {
-      // The number that is in the buffer now: had somebody else been given it meanwhile, the sums would differ.
-      books.store_sum -= replaced->word(0);
-      ++books.evicted;
+      // The number that is in the buffer now: had another been given it since, the sums would differ.
+      counters.store_sum -= replaced->word(0);
+      ++counters.evicted;
       release(replaced);
     }
   }
 
   void release(Message* message) {
-    ++books.freed;
-    books.wasted_bytes -= message->capacity - message->length;
+    ++counters.freed;
+    counters.wasted_bytes -= message->capacity - message->length;
     message->drop_results();
-    source_.free(message, books);
+    source_.free(message, counters);
   }
 
   // Words that are both written and read.
@@ -205,7 +205,7 @@ class Loop {
   std::size_t store_place_ = 0;
   std::size_t stored_ = 0;
   std::uint64_t next_ = 0;
-  std::uint64_t stretches_ = 0;
+  std::uint64_t windows_ = 0;
 };
 
 }  // namespace allocpool::messages

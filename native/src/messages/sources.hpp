@@ -1,6 +1,6 @@
 // The strategies: where messages come from and go to.
 //
-// What a source has: a constructor that takes settings; obtain and free, with the thread's books; each_free, which visits all
+// What a source has: a constructor that takes settings; obtain and free, with the thread's counters; each_free, which visits all
 // free messages when the threads rest; prepared, the messages made before the start, and held_bytes, of those.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace allocpool::messages {
 
 // What one thread counts; two cache lines away from what another one does.
-struct alignas(128) Books {
+struct alignas(128) Counters {
   std::size_t thread = 0;
   std::int64_t due = 0;
   std::int64_t received = 0;
@@ -42,13 +42,13 @@ class Alloc {
  public:
   explicit Alloc(const Settings&) {}
 
-  Message* obtain(std::int64_t length, Books& books) {
-    ++books.constructed;
+  Message* obtain(std::int64_t length, Counters& counters) {
+    ++counters.constructed;
     return Message::make(length);
   }
 
-  void free(Message* message, Books& books) {
-    ++books.discarded;
+  void free(Message* message, Counters& counters) {
+    ++counters.discarded;
     Message::drop(message);
   }
 
@@ -81,7 +81,7 @@ class Pool {
     prepared_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   }
 
-  Message* obtain(std::int64_t length, Books& books) {
+  Message* obtain(std::int64_t length, Counters& counters) {
     const std::size_t number = class_of(length);
     Message* message = nullptr;
     {
@@ -93,15 +93,15 @@ class Pool {
       }
     }
     if (message == nullptr) {
-      ++books.constructed;
-      books.held_bytes += capacities_[number];
+      ++counters.constructed;
+      counters.held_bytes += capacities_[number];
       return Message::make(capacities_[number]);
     }
     if (zeroing_) message->clear(length);
     return message;
   }
 
-  void free(Message* message, Books& books) {
+  void free(Message* message, Counters& counters) {
     const std::size_t number = class_of(message->capacity);
     {
       const auto lock = locked();
@@ -111,8 +111,8 @@ class Pool {
         return;
       }
     }
-    ++books.discarded;
-    books.held_bytes -= message->capacity;
+    ++counters.discarded;
+    counters.held_bytes -= message->capacity;
     Message::drop(message);
   }
 
@@ -165,13 +165,13 @@ class Reuse {
     for (Message*& message : own_) message = Message::make(capacity_);
   }
 
-  Message* obtain(std::int64_t length, Books& books) {
-    Message* const message = own_[books.thread];
+  Message* obtain(std::int64_t length, Counters& counters) {
+    Message* const message = own_[counters.thread];
     if (zeroing_) message->clear(length);
     return message;
   }
 
-  void free(Message*, Books&) {}
+  void free(Message*, Counters&) {}
 
   template <class Visit>
   void each_free(Visit visit) const {

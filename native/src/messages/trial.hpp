@@ -1,4 +1,4 @@
-// A trial of messages: its threads, the strategy between them, the rest of the program, and the books.
+// A trial of messages: its threads, the strategy between them, the rest of the program, and the counters.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "messages/rest.hpp"
 #include "messages/settings.hpp"
 #include "messages/sizes.hpp"
-#include "threads/crew.hpp"
+#include "threads/team.hpp"
 #include "threads/idle.hpp"
 
 namespace allocpool::messages {
@@ -29,7 +29,7 @@ class Workload {
   virtual void drain() = 0;
   virtual ap_messages_counts counts() const = 0;
   virtual std::uint64_t checksum() const = 0;
-  // (nanoseconds, messages) of the last stretch with due times, the shortest first.
+  // (nanoseconds, messages) of the last window with due times, the shortest first.
   virtual std::vector<std::pair<std::int64_t, std::int64_t>> delays() const = 0;
   // Empty, or one line that says what is wrong. After drain.
   [[nodiscard]] virtual std::string audit() const = 0;
@@ -47,9 +47,9 @@ class Trial final : public Workload {
         sizes_(settings_, trace, trace_bytes),
         source_(settings_),
         rest_(settings_),
-        crew_(static_cast<int>(settings_.count("threads")), stop_) {
+        team_(static_cast<int>(settings_.count("threads")), stop_) {
     loops_.resize(settings_.count("threads"));
-    crew_.run([this](int k) {
+    team_.run([this](int k) {
       const auto thread = static_cast<std::size_t>(k);
       loops_[thread] = std::make_unique<Loop<Source>>(settings_, source_, sizes_, thread);
     });
@@ -70,11 +70,11 @@ class Trial final : public Workload {
 
   void run(std::int64_t messages) override {
     numbered_ += static_cast<std::uint64_t>(messages);
-    crew_.run([this](int k) { loop(k).run(numbered_); });
+    team_.run([this](int k) { loop(k).run(numbered_); });
   }
 
   void run_for(std::int64_t start_ns, std::int64_t length_ns) override {
-    crew_.run([=](int k) { loop(k).run_for(start_ns, length_ns); });
+    team_.run([=](int k) { loop(k).run_for(start_ns, length_ns); });
   }
 
   void rest(bool runs) override {
@@ -86,25 +86,25 @@ class Trial final : public Workload {
   }
 
   void drain() override {
-    crew_.run([this](int k) { loop(k).drain(); });
+    team_.run([this](int k) { loop(k).drain(); });
   }
 
   ap_messages_counts counts() const override {
     ap_messages_counts counts{};
     for (const auto& loop : loops_) {
-      const Books& books = loop->books;
-      counts.generated += books.due;
-      counts.received += books.received;
-      counts.lost += books.lost;
-      counts.read += books.read;
-      counts.kept += books.kept;
-      counts.evicted += books.evicted;
-      counts.obtained += books.obtained;
-      counts.freed += books.freed;
-      counts.constructed += books.constructed;
-      counts.discarded += books.discarded;
-      counts.wasted_bytes += books.wasted_bytes;
-      counts.pool_bytes += books.held_bytes;
+      const Counters& counters = loop->counters;
+      counts.generated += counters.due;
+      counts.received += counters.received;
+      counts.lost += counters.lost;
+      counts.read += counters.read;
+      counts.kept += counters.kept;
+      counts.evicted += counters.evicted;
+      counts.obtained += counters.obtained;
+      counts.freed += counters.freed;
+      counts.constructed += counters.constructed;
+      counts.discarded += counters.discarded;
+      counts.wasted_bytes += counters.wasted_bytes;
+      counts.pool_bytes += counters.held_bytes;
       loop->each_in_flight([&](Message*) { ++counts.in_flight; });
       loop->each_stored([&](Message*) { ++counts.in_store; });
     }
@@ -118,7 +118,7 @@ class Trial final : public Workload {
 
   std::uint64_t checksum() const override {
     std::uint64_t sum = 0;
-    for (const auto& loop : loops_) sum += loop->books.sum;
+    for (const auto& loop : loops_) sum += loop->counters.sum;
     return sum;
   }
 
@@ -150,8 +150,8 @@ class Trial final : public Workload {
         require(seen.insert(message).second, "a message in a store is in another place too");
         numbers += message->word(0);
       });
-      expected_numbers += loop->books.store_sum;
-      expected_sum += loop->books.expected_sum;
+      expected_numbers += loop->counters.store_sum;
+      expected_sum += loop->counters.expected_sum;
     }
     const auto stored = static_cast<std::int64_t>(seen.size());
     source_.each_free([&](Message* message) {
@@ -181,7 +181,7 @@ class Trial final : public Workload {
   threads::Stop stop_;
   std::vector<std::unique_ptr<Loop<Source>>> loops_;
   std::uint64_t numbered_ = 0;
-  threads::Crew crew_;  // last: its threads use all the others
+  threads::Team team_;  // last: its threads use all the others
 };
 
 }  // namespace allocpool::messages

@@ -24,7 +24,7 @@ Function* find(const char* name) {
 using Mallctl = int(const char*, void*, std::size_t*, void*, std::size_t);
 using TcProperty = int(const char*, std::size_t*);
 
-// What mimalloc tells of each area of a heap (mimalloc.h, versions 1 and 2).
+// What mimalloc reports of each area of a heap (mimalloc.h, versions 1 and 2).
 struct MiArea {
   void* blocks;
   std::size_t reserved;
@@ -70,8 +70,8 @@ std::int64_t told_bytes() {
 #endif
 }
 
-// A sanitizer stands in the allocator's place and leaves its books empty: books that miss one large block tell nothing.
-bool books_are_kept() {
+// A sanitizer stands in the allocator's place and leaves its counters empty: counters that miss one large block show nothing.
+bool counters_are_kept() {
   constexpr std::size_t kProbeBytes = 100'000;
   const std::int64_t before = told_bytes();
   void* volatile probe = std::malloc(kProbeBytes);
@@ -91,7 +91,7 @@ std::size_t usable_bytes(void* pointer) {
 }
 
 std::int64_t allocated_bytes() {
-  static const bool kept = books_are_kept();
+  static const bool kept = counters_are_kept();
   return kept ? told_bytes() : -1;
 }
 

@@ -10,7 +10,7 @@ namespace allocpool::os {
 std::uint64_t physical_memory_bytes();
 
 // Zeroed, page-aligned memory whose pages are all there before it is used: a page fault in the source's loop would be a
-// slip of its clock. Throws std::bad_alloc.
+// stall of its clock. Throws std::bad_alloc.
 class MappedMemory {
  public:
   explicit MappedMemory(std::size_t bytes);

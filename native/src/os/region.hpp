@@ -1,4 +1,4 @@
-// One stretch of memory straight from the kernel, on huge pages where it grants them.
+// One region of memory straight from the kernel, on huge pages where it grants them.
 #pragma once
 
 #include <cstddef>

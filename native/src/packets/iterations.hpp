@@ -1,4 +1,4 @@
-// Runs a workload in measured stretches and records them into memory that the caller prepared.
+// Runs a workload in measured windows and records them into memory that the caller prepared.
 #pragma once
 
 #include <cstdint>

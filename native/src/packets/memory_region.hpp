@@ -1,4 +1,4 @@
-// Memory `region`: one stretch for all packets, straight from the kernel, all of it there at the start.
+// Memory `region`: one region for all packets, straight from the kernel, all of it there at the start.
 #pragma once
 
 #include <string_view>

@@ -64,7 +64,7 @@ class Processor final : public Workload {
   Handle queued(std::size_t slot) const { return fifo_[slot]; }
   Handle stored(std::size_t slot) const { return store_[slot]; }
 
-  ap_packets_counts counts() const override { return books().counts; }
+  ap_packets_counts counts() const override { return counters().counts; }
 
   __attribute__((cold)) std::uint64_t checksum() const override {
     std::uint64_t checksum = state_.checksum;
@@ -95,7 +95,7 @@ class Processor final : public Workload {
   __attribute__((cold)) std::string audit() const override {
     // The plainest finding first: one that is in two places makes the counts disagree, too.
     const std::string twice = Strategy::kShared || state_.malformed != 0 ? "" : places().find_duplicate();
-    return twice.empty() ? fault_of(books(), Strategy::kShared) : twice;
+    return twice.empty() ? fault_of(counters(), Strategy::kShared) : twice;
   }
 
  private:
@@ -117,7 +117,7 @@ class Processor final : public Workload {
     std::int64_t malformed = 0;
   };
 
-  // A stretch of receiving. It works on copies of all that changes: the compiler knows that no write into a packet can
+  // A window of receiving. It works on copies of all that changes: the compiler knows that no write into a packet can
   // reach them and keeps them in registers, where members would go through memory twice for each packet. The destructor
   // writes them back, also when memory ran out.
   //
@@ -258,9 +258,9 @@ class Processor final : public Workload {
     }
   }
 
-  __attribute__((cold)) Books books() const {
-    Books books{};
-    ap_packets_counts& counts = books.counts;
+  __attribute__((cold)) Counters counters() const {
+    Counters counters{};
+    ap_packets_counts& counts = counters.counts;
     counts.received = state_.received;
     counts.parsed = state_.parsed;
     counts.tcp = static_cast<std::int64_t>(state_.tcp);
@@ -276,13 +276,13 @@ class Processor final : public Workload {
         if (layout_.is_parsed(packet)) ++parsed;
       }
     };
-    walk(fifo_, books.queued, books.queued_parsed);
-    walk(store_, books.stored, books.stored_parsed);
-    counts.live = books.queued + books.stored;
-    strategy_.each_pooled([&](Handle) { ++books.pooled; });
-    books.prepared = strategy_.prepared();
-    books.malformed = state_.malformed;
-    return books;
+    walk(fifo_, counters.queued, counters.queued_parsed);
+    walk(store_, counters.stored, counters.stored_parsed);
+    counts.live = counters.queued + counters.stored;
+    strategy_.each_pooled([&](Handle) { ++counters.pooled; });
+    counters.prepared = strategy_.prepared();
+    counters.malformed = state_.malformed;
+    return counters;
   }
 
   static Places::Key key_of(Handle packet) {

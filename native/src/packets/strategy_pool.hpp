@@ -49,7 +49,7 @@ class PoolStrategy {
     for (const Handle packet : stack_) layout_.release(packet);
   }
 
-  // The stack's top during a stretch of receiving; see Processor::Run.
+  // The stack's top during a window of receiving; see Processor::Run.
   class Run {
    public:
     explicit Run(PoolStrategy& pool)

@@ -15,7 +15,7 @@ struct Sizes {
   std::int64_t stored_count;
 };
 
-// What is asked of a workload beside its layout, strategy and memory.
+// What is asked of a workload besides its layout, strategy and memory.
 struct Settings {
   Sizes sizes;
   std::uint64_t seed;
@@ -34,7 +34,7 @@ struct Stock {
 };
 
 // What is known of all packets at one moment, each by counting it.
-struct Books {
+struct Counters {
   ap_packets_counts counts;
   std::int64_t prepared;
   std::int64_t pooled;
@@ -46,7 +46,7 @@ struct Books {
 };
 
 // Empty, or one line on what does not agree. `shared`: one packet stands for all of them.
-[[nodiscard]] std::string fault_of(const Books& books, bool shared);
+[[nodiscard]] std::string fault_of(const Counters& counters, bool shared);
 
 class Workload {
  public:

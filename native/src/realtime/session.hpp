@@ -1,4 +1,4 @@
-// One ring with its source, and what its consumers measured: checks what the user asks for, and checks the books after.
+// One ring with its source, and what its consumers measured: checks what the user asks for, and checks the counters after.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ class Session {
 
   ap_source_account account() const;
 
-  // Of one ring, as its consumer and the slots left in it tell beside the source.
+  // Of one ring, as its consumer and the slots left in it show, apart from the source.
   ap_ring_account ring_account(std::int64_t ring) const;
 
   // Empty, or one line that says what does not agree.

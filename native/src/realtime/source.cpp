@@ -18,7 +18,7 @@ constexpr std::int64_t kCalibrationNs = 20'000'000;
 constexpr std::int64_t kSegmentNs = 100'000'000;  // between anchors of the clock, and between samples
 constexpr std::int64_t kLeadNs = 20'000;          // from the consumer's being ready to tick 0
 constexpr std::chrono::microseconds kNap(20);      // of a source that yields
-constexpr int kTicksPerClockRead = 64;            // a long queue of late ticks must not look like a slip
+constexpr int kTicksPerClockRead = 64;            // a long queue of late ticks must not look like a source stall
 
 // A saturating source that found the ring full goes on when this part of it is free. Right behind the consumer the two
 // would fight for the same lines.
@@ -35,7 +35,7 @@ Fixed fixed(double value) {
 }
 
 // Ticks that found the ring full. Losses without a tick between them, or within the gap of one another, are one
-// burst: a slip of the source amid losses does not end it.
+// burst: a source stall amid losses does not end it.
 class Losses {
  public:
   Losses(Log<ap_burst>& log, const Timeline& timeline, std::int64_t gap_ns, std::int64_t warmup)
@@ -161,11 +161,11 @@ class OneRing {
   RingWriter writer_;
 };
 
-// Each tick into the ring of its flow, with books for each.
+// Each tick into the ring of its flow, with counters for each.
 class RingsByFlow {
  public:
   RingsByFlow(const std::vector<Ring>& rings, std::uint64_t seed, std::int64_t warmup)
-      : writers_(rings.begin(), rings.end()), books_(rings.size()), seed_(seed), warmup_(warmup) {}
+      : writers_(rings.begin(), rings.end()), counters_(rings.size()), seed_(seed), warmup_(warmup) {}
 
   [[nodiscard]] bool offer(std::int64_t tick) {
     const std::uint64_t train = static_cast<std::uint64_t>(tick) / kTrain;
@@ -173,13 +173,13 @@ class RingsByFlow {
       train_ = train;
       ring_ = static_cast<std::size_t>(ring_of(seed_, train, static_cast<int>(writers_.size())));
     }
-    RingAccount& books = books_[ring_];
+    RingAccount& counters = counters_[ring_];
     const bool warms_up = tick < warmup_;
-    ++books.generated;
-    if (warms_up) ++books.warmup_generated;
+    ++counters.generated;
+    if (warms_up) ++counters.warmup_generated;
     if (writers_[ring_].offer(tick)) return true;
-    ++books.lost;
-    if (warms_up) ++books.warmup_lost;
+    ++counters.lost;
+    if (warms_up) ++counters.warmup_lost;
     return false;
   }
 
@@ -188,11 +188,11 @@ class RingsByFlow {
     for (const RingWriter& writer : writers_) pushed += writer.pushed();
     return pushed;
   }
-  std::vector<RingAccount> by_ring(const SourceAccount&) const { return books_; }
+  std::vector<RingAccount> by_ring(const SourceAccount&) const { return counters_; }
 
  private:
   std::vector<RingWriter> writers_;
-  std::vector<RingAccount> books_;
+  std::vector<RingAccount> counters_;
   const std::uint64_t seed_;
   const std::int64_t warmup_;
   std::uint64_t train_ = std::numeric_limits<std::uint64_t>::max();

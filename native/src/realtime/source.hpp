@@ -7,7 +7,7 @@
 //
 // With several rings each tick goes into that of its flow (flows.hpp), and what finds that one full is lost.
 //
-// Everything is recorded into memory that is there before the start: bursts of losses, slips of the source itself, and
+// Everything is recorded into memory that is there before the start: bursts of losses, source stalls, and
 // samples of the counters. What does not fit is counted.
 #pragma once
 

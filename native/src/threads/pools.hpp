@@ -103,7 +103,7 @@ struct Undisturbed {
 };
 
 // `stack`: Treiber's lock-free stack of indexes into a table. The head holds a tag that changes with every exchange, so one
-// that went away and came back meanwhile (ABA) is another one. Source: Treiber, "Systems Programming: Coping with
+// that went away and came back in the meantime (ABA) is another one. Source: Treiber, "Systems Programming: Coping with
 // Parallelism", IBM RJ 5118, 1986.
 template <class M, bool kTagged = true, class Between = Undisturbed>
 class StackPool {

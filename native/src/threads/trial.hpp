@@ -1,4 +1,4 @@
-// A trial: its threads, what each does, and the books. With a receiver it is a pipeline: one thread obtains and fills, the
+// A trial: its threads, what each does, and the counters. With a receiver it is a pipeline: one thread obtains and fills, the
 // workers are behind queues with one producer each, and every free is of what another thread obtained. Without, each thread
 // receives the flows that hash to its ring, and nothing is shared but the memory or the pool.
 #pragma once
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "realtime/consumer.hpp"
-#include "threads/crew.hpp"
+#include "threads/team.hpp"
 #include "threads/idle.hpp"
 #include "threads/message.hpp"
 #include "threads/pools.hpp"
@@ -22,7 +22,7 @@
 
 namespace allocpool::threads {
 
-// One thread's way to the pool, with the thread's books.
+// One thread's way to the pool, with the thread's counters.
 template <class M, class Pool>
 class alignas(kApart) Way {
  public:
@@ -143,7 +143,7 @@ class alignas(kApart) Worker {
       store_sum_ += hashed;
       ++tcp;
       if (done == nullptr) return;
-      // What is in the buffer now: had somebody else been given it meanwhile, the sums would differ.
+      // What is in the buffer now: had another been given it since, the sums would differ.
       store_sum_ -= hash(done);
       ++evicted;
     }
@@ -173,9 +173,9 @@ class Trial final : public Workload {
         workers_(static_cast<std::size_t>(rings_)),
         between_(static_cast<std::size_t>(has_receiver ? rings_ : 0)),
         ticked_(static_cast<std::size_t>(rings_)),
-        crew_(setup_.users(), stop_) {
+        team_(setup_.users(), stop_) {
     const auto store = static_cast<std::size_t>(std::max<std::int64_t>(1, sizes.stored_count / sizes.threads));
-    crew_.run([&](int k) {
+    team_.run([&](int k) {
       const auto place = static_cast<std::size_t>(k);
       ways_[place] = std::make_unique<Way<M, Pool>>(pool_, k);
       if (k >= rings_) return;
@@ -205,7 +205,7 @@ class Trial final : public Workload {
     const std::uint64_t from = next_;
     const std::uint64_t to = next_ + static_cast<std::uint64_t>(packets);
     all_sent_.store(false, std::memory_order_relaxed);
-    crew_.run([&](int k) {
+    team_.run([&](int k) {
       if (!setup_.has_receiver) {
         receive_own(k, from, to);
       } else if (k == rings_) {
@@ -233,7 +233,7 @@ class Trial final : public Workload {
       accounts[ring] = consumer.account();
     };
     all_sent_.store(false, std::memory_order_relaxed);
-    crew_.run([&](int k) {
+    team_.run([&](int k) {
       const auto place = static_cast<std::size_t>(k);
       if (!setup_.has_receiver) {
         take(place, [&](std::uint64_t sequence) { accept(k, sequence); });
@@ -257,7 +257,7 @@ class Trial final : public Workload {
   }
 
   void drain() override {
-    crew_.run([&](int k) {
+    team_.run([&](int k) {
       if (k < rings_) workers_[static_cast<std::size_t>(k)]->drain();
     });
   }
@@ -325,7 +325,7 @@ class Trial final : public Workload {
       require(!M::Of::is_parsed(message), "a free message still has a parse result");
     });
     if (!fault.empty()) return fault;
-    return books_fault(stored, static_cast<std::int64_t>(seen.size()));
+    return counters_fault(stored, static_cast<std::int64_t>(seen.size()));
   }
 
  private:
@@ -404,7 +404,7 @@ class Trial final : public Workload {
     return "";
   }
 
-  std::string books_fault(std::int64_t stored, std::int64_t seen) const {
+  std::string counters_fault(std::int64_t stored, std::int64_t seen) const {
     const ap_threads_counts now = counts();
     for (const std::string& fault :
          {differs("messages between threads", now.left, 0), differs("packets parsed", now.parsed, taken()),
@@ -434,7 +434,7 @@ class Trial final : public Workload {
   std::uint64_t next_ = 0;
   std::vector<std::int64_t> ticked_;  // by the ring of their flow
   std::atomic<bool> all_sent_{false};
-  Crew crew_;
+  Team team_;
 };
 
 }  // namespace allocpool::threads

@@ -1,7 +1,6 @@
 """One host's campaign as an archive: its tables and where they come from, with a hash of every file.
 
-An archive is somebody else's: nothing of it is written before all of it was read and checked, and only under the names
-that are made here.
+Archives come from strangers: nothing of one is written before all of it was checked, and only under names made here.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import shutil
 import tarfile
 import tempfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,7 +38,7 @@ from allocpool.trial.record import RESULT
 _MANIFEST = "manifest.json"
 _KIND = "allocpool campaign"
 _MOST_BYTES = 512 << 20
-"""Of all files unpacked. A campaign leaves a few megabytes, and some tens of kilobytes for each raw trial."""
+"""Of all unpacked files. A campaign leaves a few megabytes, and tens of kilobytes for each raw trial."""
 _MOST_CELLS, _MOST_TEXT_BYTES = 20_000_000, 512 << 20
 """Of one table in memory; the largest that this package has shipped has a million cells."""
 _WORDS = {"language": ("java", "cpp"), "collector": COLLECTORS}
@@ -69,11 +69,11 @@ class _Manifest(BaseModel):
 
 
 def export(archive: Path, profile: str, raw: bool = False) -> tuple[str, list[str]]:
-    """Write the tables of this host under a profile, and with ``raw`` the record of every trial; host and studies.
+    """Write the tables of this host under a profile, and with ``raw`` the record of every trial; return host and
+    studies.
 
     Raises:
-        UserError: nothing is measured here under that profile, no such profile, or ``archive`` is no
-            regular file or can't be written.
+        UserError: an unknown profile, nothing is measured under it, or ``archive`` can't be written.
     """
     replaceable(archive)
     profiles.check(profile)
@@ -109,8 +109,7 @@ def export(archive: Path, profile: str, raw: bool = False) -> tuple[str, list[st
 
 
 def take_in(archive: Path) -> tuple[str, str, list[str]]:
-    """Take in an archive beside what is there; an older one of the same host and profile makes room. Host, profile and
-    studies.
+    """Import an archive, in place of an older one of the same host and profile; return host, profile and studies.
 
     Raises:
         UserError: it is no archive of a campaign, it is damaged, or it is of this host.
@@ -141,20 +140,19 @@ def take_in(archive: Path) -> tuple[str, str, list[str]]:
 def _replace(target: Path, scratch: Path) -> None:
     """Put a folder in the place of another one, which stays if that fails."""
     old = scratch.with_name(f"{scratch.name}.old")
-    had = target.exists()
-    if had:
+    with suppress(FileNotFoundError):
         target.rename(old)
     try:
         scratch.rename(target)
     except BaseException:
-        if had:
+        with suppress(FileNotFoundError):
             old.rename(target)
         raise
     shutil.rmtree(old, ignore_errors=True)
 
 
 def _read(archive: Path) -> tuple[_Manifest, dict[str, bytes]]:
-    """Return the manifest, and the files that it names, whole as they were packed."""
+    """Return the manifest, and the files that it names, as they were packed."""
     try:
         require_regular(archive, archive.stat())
         with tarfile.open(archive, "r:*", tarinfo=_Member) as packed:
@@ -190,7 +188,7 @@ def _content(packed: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _is_ours(name: str) -> bool:
-    """A name of two parts that this package writes: no way out of its folder."""
+    """Return whether a name has two parts that this package writes, which lead out of no folder."""
     folder, _, file = name.partition("/")
     stem, _, suffix = file.rpartition(".")
     known = (folder in STUDY_NAMES and suffix in ("parquet", "json")) or (folder == "raw" and suffix == "json")
@@ -198,12 +196,8 @@ def _is_ours(name: str) -> bool:
 
 
 def _check_size(path: Path) -> None:
-    """Check that a table takes a bounded amount of memory, before it is read: a few bytes may stand for any number of
-    equal values.
-
-    Raises:
-        UserError: it may not.
-    """
+    """Check that a table takes a bounded amount of memory before it is read, as a few bytes may stand for any number of
+    equal values; UserError otherwise."""
     with parquet.ParquetFile(path) as file:
         about = file.metadata
         columns = [about.schema.column(place) for place in range(about.num_columns)]

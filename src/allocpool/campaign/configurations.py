@@ -1,4 +1,4 @@
-"""What papermill reads below ``papermill-configs/``: it prints a traceback of a file that is no YAML, this one line."""
+"""Papermill's reader of ``papermill-configs/``: one line for a file that is no YAML, in place of a traceback."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ class Configurations(LocalHandler):  # type: ignore[misc]
     """A local file that must hold settings. Papermill finds it by the entry point ``papermill.io``."""
 
     def read(self, path: str) -> str:
-        """Return the text of a file.
-
-        Raises:
-            click.ClickException: it is no YAML; names the line. Papermill's command prints that and nothing else.
-        """
+        """Return the text of a file; ClickException, whose message papermill prints, where it is no YAML."""
         from allocpool.campaign.profiles import parsed
 
         text: str = super().read(path)

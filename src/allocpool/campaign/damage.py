@@ -1,4 +1,4 @@
-"""What is broken in a store, and what to do about it. Looks only: nothing is deleted or mended here."""
+"""Find what is broken in a store, and what to do about it; nothing is deleted or mended."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LITTLE_MB = 500
 
 @dataclass(frozen=True)
 class Damage:
-    """One broken thing: where, what, and what to do."""
+    """One broken thing."""
 
     path: Path
     what: str
@@ -35,7 +35,7 @@ class Damage:
 
 
 def damages() -> Iterator[Damage]:
-    """Everything that is broken in the store of this user."""
+    """Yield everything that is broken in the store of this user."""
     yield from _of_place(home.data_dir())
     for folder in _folders(home.raw_dir()):
         if folder.name != "single":
@@ -81,7 +81,7 @@ def _of_trial(folder: Path) -> Iterator[Damage]:
 
 
 def _check_identity(record: TrialRecord) -> None:
-    """Check that the record is of the trial that its name stands for, and holds what its mode leaves."""
+    """Check that the record is of the trial that its name stands for, and holds what its mode measures."""
     mode = mode_named(record.spec.get("mode"))
     spec = mode.spec(**record.spec)
     named = trial_id(spec, record.launch.code_hash, record.host.fingerprint())
@@ -98,6 +98,8 @@ def _of_tables(profile: Path, remedy: str) -> Iterator[Damage]:
     for folder in _folders(profile):
         if folder.name not in STUDY_NAMES:
             yield Damage(folder, "there is no such study", "it may be removed")
+            continue
+        if not any(folder.iterdir()):  # of a campaign that has begun
             continue
         anew = remedy.format(study=folder.name, profile=profile.name)
         known = study_named(folder.name)

@@ -1,7 +1,6 @@
-"""``python -m allocpool.campaign.dictionary``: describe the data from the schemas that check them.
+"""``python -m allocpool.campaign.dictionary``: describe the data by the schemas that check them.
 
-Writes ``data/datapackage.json`` (Frictionless Data Package, specs.frictionlessdata.io) and ``data/README.md``. Both are
-committed; a test fails when a schema changed and they did not.
+Writes ``data/datapackage.json`` (Frictionless Data Package, specs.frictionlessdata.io) and ``data/README.md``.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pandera.pandas import Column, DataFrameSchema
+from pandera.pandas import DataFrameSchema
 
 from allocpool import home
 from allocpool.campaign.registry import every_study
@@ -44,7 +43,7 @@ _OF_CSV = ("reference", "simulated", "checked")
 
 
 def field_type(dtype: Any) -> str:
-    """Frictionless Data's word for a column's type; ValueError for a type that has none here."""
+    """Return Frictionless Data's word for a column's type; ValueError for a type that has none here."""
     # As numbers count booleans too, so they come first.
     if pd.api.types.is_bool_dtype(dtype):
         return "boolean"
@@ -57,15 +56,11 @@ def field_type(dtype: Any) -> str:
     raise ValueError(f"a column of type {dtype} has no word in the dictionary: booleans, numbers and strings have")
 
 
-def _type(column: Column) -> str:
-    return field_type(column.dtype.type)
-
-
 def _fields(schema: DataFrameSchema) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "type": _type(column),
+            "type": field_type(column.dtype.type),
             "description": column.description or "",
             "constraints": {"required": not column.nullable, "unique": bool(column.unique)},
         }
@@ -92,12 +87,13 @@ def _resources() -> Iterator[dict[str, Any]]:
             "path": path.relative_to(root).as_posix(),
             "format": "csv",
             "mediatype": "text/csv",
-            "schema": {"fields": [_csv_field(name, values) for name, values in pd.read_csv(path).items()]},
+            "schema": {
+                "fields": [
+                    {"name": str(name), "type": field_type(values.convert_dtypes().dtype)}
+                    for name, values in pd.read_csv(path).items()
+                ]
+            },
         }
-
-
-def _csv_field(name: Any, values: pd.Series[Any]) -> dict[str, str]:
-    return {"name": str(name), "type": field_type(values.convert_dtypes().dtype)}
 
 
 def datapackage() -> str:
@@ -119,9 +115,8 @@ def dictionary() -> str:
             parts.append(f"\n## Study `{study.name}`, table `{table}`\n")
             parts.append("| column | type | meaning | may be empty |\n|---|---|---|---|")
             for name, column in schema.columns.items():
-                parts.append(
-                    f"| `{name}` | {_type(column)} | {column.description} | {'yes' if column.nullable else 'no'} |"
-                )
+                kind, empty = field_type(column.dtype.type), "yes" if column.nullable else "no"
+                parts.append(f"| `{name}` | {kind} | {column.description} | {empty} |")
     return "\n".join(parts) + "\n"
 
 

@@ -1,6 +1,6 @@
-"""Campaigns on several hosts, each a block of its own: this machine's, and those that a fleet or an archive brought.
+"""Campaigns on several hosts, each a block: this machine's, and those that a fleet or an archive brought.
 
-Nothing here pools trials of several hosts: a comparison is made within each, and what came out is set side by side.
+Comparisons are made within each host and then combined; trials of several hosts are never pooled.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def called(name: str, host_id: str) -> str:
 
 
 def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
-    """Where a study of each host is stored, this machine's first, shipped ones last; what can't be read is named in a
-    line on stderr."""
+    """Yield where a study of each host is stored, this machine's first, shipped ones last; what can't be read is named
+    in a line on stderr."""
     seen = set()
     shipped = home.shipped_dir()
     others = (*sorted(home.hosts_dir().glob("*/")), shipped, *sorted((shipped / "hosts").glob("*/")))
@@ -65,16 +65,11 @@ def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
             host_id = str(found["host_id"])
             label = called(found["host"].get("name") or found["host"]["cpu_model"], host_id)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-            _left_out(folder, error)
+            _left_out(folder, str(error))
             continue
         if host_id not in seen:
             seen.add(host_id)
             yield OfHost(host_id, label, folder)
-
-
-@functools.cache
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
 
 
 def _inert(table: pd.DataFrame) -> pd.DataFrame:
@@ -84,14 +79,23 @@ def _inert(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**plain)
 
 
-def _left_out(folder: Path, error: Exception) -> None:
-    why = " ".join(str(error).split())[:200]
-    _say(f"allocpool: {folder} is left out, it can't be read ({why}): `allocpool doctor --data` says what to do")
+@functools.cache
+def _left_out(folder: Path, error: str) -> None:
+    """Print, once, that a folder is left out."""
+    why = " ".join(error.split())[:200]
+    print(
+        f"allocpool: {folder} is left out, it can't be read ({why}): `allocpool doctor --data` says what to do",
+        file=sys.stderr,
+    )
 
 
 def tables_of_hosts(study: str, profile: str) -> dict[str, pd.DataFrame]:
     """Return the tables of a study on all hosts, one below the other, with the host in every row, first."""
-    return _one_below_the_other(study, of_hosts(study, profile))
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for left in left_on(study, of_hosts(study, profile)):
+        for name, table in left.tables.items():
+            parts.setdefault(name, []).append(table)
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
 
 
 def label(host_id: str, profile: str) -> str:
@@ -107,7 +111,7 @@ def left_on(study: str, of: Iterable[OfHost]) -> Iterator[Left]:
         try:
             tables, provenance = read_folder(study_named(study), one.folder, "it is left out")
         except UserError as error:
-            _left_out(one.folder, error)
+            _left_out(one.folder, str(error))
             continue
         for name, table in tables.items():
             stranger = home.hosts_dir() in one.folder.parents
@@ -116,28 +120,20 @@ def left_on(study: str, of: Iterable[OfHost]) -> Iterator[Left]:
         yield Left(one, tables, provenance)
 
 
-def _one_below_the_other(study: str, of: Iterable[OfHost]) -> dict[str, pd.DataFrame]:
-    parts: dict[str, list[pd.DataFrame]] = {}
-    for left in left_on(study, of):
-        for name, table in left.tables.items():
-            parts.setdefault(name, []).append(table)
-    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
-
-
 def questions_of_hosts(profile: str) -> pd.DataFrame:
     """Return one row per question of any study and host that has figures of it: ``study``, ``host_id``, ``host`` (its
-    label), and the columns of `Campaign.questions_table`."""
+    label), and the columns of `QUESTIONS`."""
     names = ["study", "host_id", "host", *QUESTIONS.columns]
     parts = [pd.DataFrame(columns=names)]
     for study in every_study():
         for one in of_hosts(study.name, profile):
             path = one.folder / "questions.parquet"
-            if not path.is_file():  # of an older version
+            if not path.is_file():
                 continue
             try:
                 asked = _inert(QUESTIONS.validate(pd.read_parquet(path)))
             except (OSError, ValueError, SchemaError, SchemaErrors) as error:
-                _left_out(one.folder, error)
+                _left_out(one.folder, str(error))
                 continue
             # A boundary of too few trials has no figure, however many there are.
             asked = asked[(asked["n"] > 0) & asked["ratio"].notna()]
@@ -147,8 +143,8 @@ def questions_of_hosts(profile: str) -> pd.DataFrame:
 
 
 def combined(questions: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per question that several hosts have figures of: its names, and the fields of
-    `allocpool.decisions.Combined`; all decided together, by the smallest of the effects that hosts asked for."""
+    """Return one row per question that several hosts have figures of: its names and the fields of
+    `allocpool.decisions.Combined`; all decided together, by the smallest equivalence margin of the hosts."""
     groups = [(key, group) for key, group in questions.groupby(_KEY, sort=False) if group["host_id"].nunique() > 1]
     decide = [
         functools.partial(combine, [_decision(row) for row in group.itertuples()], float(group["effect"].min()))
@@ -172,26 +168,13 @@ def _decision(row: Any) -> Decision:
 
 
 def mixed(profile: str) -> str:
-    """That the tables which pages show are of several hosts, in a sentence; empty where they are of one.
-
-    A study that this machine has not run is shown as it was shipped.
-    """
+    """Return a warning that the studies which pages show are of several hosts; empty where they are of one."""
     hosts: dict[str, list[str]] = {}
     for study in every_study():
-        for root in (home.tidy_dir(), home.shipped_dir()):
-            path = root / profile / study.name / _PROVENANCE
-            if path.is_file():
-                hosts.setdefault(_host_in(path), []).append(study.name)
-                break
+        shown = (one for one in of_hosts(study.name, profile) if home.hosts_dir() not in one.folder.parents)
+        if (first := next(shown, None)) is not None:
+            hosts.setdefault(first.label, []).append(study.name)
     if len(hosts) < 2:
         return ""
     found = "; ".join(f"{', '.join(studies)} of {host}" for host, studies in hosts.items())
     return f"**The studies shown here are of {len(hosts)} machines**: {found}. Costs of one are no costs of another."
-
-
-def _host_in(path: Path) -> str:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return called(found["host"]["cpu_model"], str(found["host_id"]))
-    except (OSError, ValueError, LookupError, TypeError):
-        return f"a host that {path} does not tell"

@@ -30,11 +30,7 @@ def names() -> tuple[str, ...]:
 
 
 def check(profile: str) -> None:
-    """Check that there is such a profile.
-
-    Raises:
-        UserError: there is none; names those that there are.
-    """
+    """Check that there is such a profile; UserError, which names those that there are, otherwise."""
     if profile not in names():
         raise unknown_choice("profile", profile, names())
 
@@ -44,12 +40,8 @@ FINDINGS = "00_findings"
 
 
 def studies_of(profile: str) -> tuple[str, ...]:
-    """Return the names of the studies that the findings of a profile are made of, in their order; all of them unless
-    its ``00_findings.yaml`` names some.
-
-    Raises:
-        UserError: no such profile, or its file names an unknown study.
-    """
+    """Return the names of the studies of a profile's findings, in their order: all, unless its ``00_findings.yaml``
+    names some. UserError for an unknown profile or study."""
     check(profile)
     file = home.home() / "papermill-configs" / profile / f"{FINDINGS}.yaml"
     named = _read_settings(file).get("studies") if file.is_file() else None
@@ -62,13 +54,10 @@ def studies_of(profile: str) -> tuple[str, ...]:
 
 
 def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> StudyProfile:
-    """Return the profile's YAML with the overrides laid over it, validated.
+    """Return the profile's YAML with the overrides laid over it, validated; with other overrides under another name.
 
-    An override of None means: as the profile has it. One with a dot changes a key of a part, and leaves the others of
-    that part as they are: ``sweeps.blocks``. A campaign with other overrides gets another name.
-
-    Where a configuration names its Java release, ``newest`` becomes the number of the newest that this machine has:
-    ``java/heap/g1/newest``.
+    An override of None changes nothing. One with a dot changes a key of a part: ``sweeps.blocks``. ``newest`` in a
+    configuration becomes the newest Java release that this machine has: ``java/heap/g1/newest``.
 
     Raises:
         UserError: no such profile, or a key or a value that is not valid; names the valid ones.
@@ -85,32 +74,27 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
     changes = {
         key: value for key, value in whole.items() if value is not None and _plain(value) != _plain(settings.get(key))
     }
+    named = f"study {study.name}, profile {profile}"
     if changes:
         try:
             text = json.dumps(changes, sort_keys=True, default=str)
         except TypeError:  # numbers and words do not sort, as keys from Python may be
-            raise UserError(f"study {study.name}, profile {profile}: a key is a word") from None
-        digest = hashlib.sha256(text.encode()).hexdigest()[:6]
-        changes["profile"] = f"{profile}-{digest}"
+            raise UserError(f"{named}: a key is a word") from None
+        changes["profile"] = f"{profile}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
     try:
         profile_settings: StudyProfile = study.profile_model(**{**settings, **changes})
-    except ValidationError as error:
-        raise from_validation(f"study {study.name}, profile {profile}", error, study.profile_model) from None
-    try:
         _check_lists(changes)
         _check_words({**settings, **changes}, profile_settings.model_dump(), "")
+    except ValidationError as error:
+        raise from_validation(named, error, study.profile_model) from None
     except UserError as error:
-        raise UserError(f"study {study.name}, profile {profile}: {error}") from None
+        raise UserError(f"{named}: {error}") from None
     return profile_settings
 
 
 def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return overrides without dots: a part that some of its keys were given for is whole, with what ``settings`` has
-    of it.
-
-    Raises:
-        UserError: a part is given, and a key of it too.
-    """
+    """Return overrides without dots: a part is complete, with what ``settings`` has of it; UserError where a part and a
+    key of it are given."""
     whole: dict[str, Any] = {}
     of_parts: dict[str, dict[str, Any]] = {}
     for key, value in overrides.items():
@@ -129,12 +113,8 @@ def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict
 
 
 def _with_numbers(value: Any) -> Any:
-    """Return settings with a number where a configuration's release is ``newest``; a list then holds each configuration
-    once.
-
-    Raises:
-        UserError: ``newest`` is asked for, and there is no runtime.
-    """
+    """Return settings with the number of the release in place of ``newest``, each configuration once in a list;
+    UserError where there is no runtime."""
     if isinstance(value, str):
         return _NEWEST.sub(lambda _: str(newest_runtime().feature), value)
     if isinstance(value, dict):
@@ -146,8 +126,8 @@ def _with_numbers(value: Any) -> Any:
     return value
 
 
-def told_by(study: Study[Any], provenance: Mapping[str, Any]) -> StudyProfile | None:
-    """Return the settings that stored tables were taken with; None where they are no settings of today."""
+def taken_with(study: Study[Any], provenance: Mapping[str, Any]) -> StudyProfile | None:
+    """Return the settings that stored tables were taken with; None where they are not valid today."""
     try:
         taken: StudyProfile = study.profile_model(**provenance["profile"])
     except (ValidationError, LookupError, TypeError):
@@ -156,7 +136,7 @@ def told_by(study: Study[Any], provenance: Mapping[str, Any]) -> StudyProfile | 
 
 
 _MOST_BYTES, _MOST_LEVELS = 1 << 18, 16
-"""Of settings; the profiles of this package have 5 KB and 5 levels."""
+"""Limits of settings; the profiles of this package have 5 KB and 5 levels."""
 
 
 class _Core(yaml.SafeLoader):
@@ -193,11 +173,8 @@ _Core.add_constructor("tag:yaml.org,2002:int", _Core.whole)
 
 
 def parsed(text: str) -> Any:
-    """Return the value of a text in YAML: of a profile's file, or of one setting.
-
-    Raises:
-        UserError: it is none, is larger or deeper than settings are, or uses what they need not; names the line.
-    """
+    """Return the value of a text in YAML; UserError, which names the line, where it is none, larger or deeper than
+    settings are, or uses what they need not."""
     if len(text) > _MOST_BYTES:
         raise UserError(f"longer than {_MOST_BYTES:,} characters")
     try:
@@ -246,11 +223,7 @@ def _check_words(given: Any, taken: Any, key: str) -> None:
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    """Return the settings of a profile's file.
-
-    Raises:
-        UserError: it can't be read, or holds no settings; names the place.
-    """
+    """Return the settings of a profile's file; UserError, which names the place, where it holds none."""
     try:
         settings = parsed(read_regular(path, _MOST_BYTES).decode())
     except UserError as error:
@@ -266,16 +239,14 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-_SHORT_LIST = 4
-"""Values that are named one by one; of longer lists the length says enough."""
-
-
 def other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str = "") -> list[str]:
-    """Return each setting that is another one than was asked for, in words: ``blocks 3, not 5``."""
+    """Return each setting that differs from what was asked for, in words: ``blocks 3, not 5``."""
     found = []
     for key in taken:
         one, other = taken[key], asked.get(key)
-        if part + key == "profile" or _in_order(one) == _in_order(other):
+        # The order of configurations makes no other campaign.
+        in_order = [sorted(map(str, value)) if isinstance(value, list) else value for value in (one, other)]
+        if part + key == "profile" or in_order[0] == in_order[1]:
             continue
         if isinstance(one, dict) and isinstance(other, dict):
             found += other_settings(one, other, f"{part}{key}.")
@@ -284,18 +255,10 @@ def other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str
     return found
 
 
-def _in_order(value: Any) -> Any:
-    """Return a list in an order of its own: which configurations come first makes no other campaign."""
-    return sorted(map(str, value)) if isinstance(value, list) else value
-
-
 def _in_short(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:g}"
+    """Return a setting in words; of a long list its length."""
     if isinstance(value, dict):
         return f"({', '.join(f'{key} {_in_short(each)}' for key, each in value.items())})"
-    if not isinstance(value, list):
-        return str(value) if isinstance(value, str | int) else "none"
-    if not value:
-        return "none"
-    return ", ".join(map(_in_short, value)) if len(value) <= _SHORT_LIST else f"{len(value)} of them"
+    if isinstance(value, list):
+        return (", ".join(map(_in_short, value)) if len(value) <= 4 else f"{len(value)} of them") or "none"
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -27,11 +27,7 @@ _SCREEN = 80
 
 
 def parse_spec(settings: Sequence[str]) -> TrialSpec:
-    """Return the spec that ``KEY=VALUE`` words describe.
-
-    Raises:
-        UserError: a word is no ``KEY=VALUE``, or key or value is not valid; names the valid ones.
-    """
+    """Return the spec that ``KEY=VALUE`` words describe; UserError, which names what is valid, for others."""
     values: dict[str, str] = {}
     for word in settings:
         key, equals, value = word.partition("=")
@@ -44,11 +40,7 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
 
 
 def spec_of(values: Mapping[str, Any]) -> TrialSpec:
-    """The spec with these values by key, ``mode`` among them.
-
-    Raises:
-        UserError: key or value is not valid; names the valid ones.
-    """
+    """Return the spec with these values by key, ``mode`` included; UserError, which names what is valid, for others."""
     if "mode" not in values:
         raise UserError(f"trial: mode is missing: choose one of {', '.join(modes())}; see allocpool trial --help")
     model = mode_named(values["mode"]).spec
@@ -67,8 +59,8 @@ def summary_of(record: TrialRecord) -> dict[str, Any]:
 
 
 def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[str]:
-    """Return the keys of a summary that are printed as text: how it ended, times of one packet, what else was measured,
-    and last what was stated, which trial it is and what went on around it."""
+    """Return the keys of a summary that are printed: its outcome, times of one packet, other measurements, and last
+    what was stated, the trial and its conditions."""
     found = [key for key, value in summary.items() if value is not None and not isinstance(value, (dict, list))]
     about = {*record.spec, *TRIAL_COLUMNS}
 
@@ -81,11 +73,7 @@ def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[s
 
 
 def run_and_summarise(spec: TrialSpec) -> dict[str, Any]:
-    """Return what one trial measured, as plain data.
-
-    Raises:
-        UserError: this machine can't run it, or it did not end well.
-    """
+    """Return what one trial measured, as plain data; UserError where it can't run here or did not end well."""
     record = run_single(spec)
     if record.status != "ok":
         raise UserError(f"the trial ended as {record.status}: {record.reason}")
@@ -93,11 +81,8 @@ def run_and_summarise(spec: TrialSpec) -> dict[str, Any]:
 
 
 def run_single(spec: TrialSpec) -> TrialRecord:
-    """Run one trial now, whatever was measured before; its folder is ``data/raw/single/<trial id>``.
-
-    Raises:
-        UserError: this machine can't run it, or a campaign is measuring.
-    """
+    """Run one trial now, whatever was measured before, in ``data/raw/single/<trial id>``; UserError where it can't run
+    here, or a campaign is measuring."""
     launcher = Launcher()
     refused = launcher.refusal(spec)
     if refused is None:
@@ -113,11 +98,8 @@ def run_single(spec: TrialSpec) -> TrialRecord:
 
 
 def command_of(spec: TrialSpec) -> str:
-    """Return the command line of a trial: the environment and words of its process, then the JVM in that process.
-
-    Raises:
-        UserError: this machine can't run it.
-    """
+    """Return the command line of a trial: environment and words of its process, then of the JVM in it; UserError where
+    it can't run here."""
     launcher = Launcher()
     if refused := launcher.refusal(spec):
         raise UserError(refused)
@@ -132,7 +114,7 @@ def command_of(spec: TrialSpec) -> str:
 
 
 def describe_modes() -> str:
-    """Return every mode with what it measures, a line each, and an example."""
+    """Return every mode with what it measures, a line each."""
     width = max(map(len, modes()))
     found = [
         f"  {name:{width}}  {textwrap.shorten(_first_sentence(mode.spec), _SCREEN - width - 4, placeholder=' ...')}"
@@ -143,11 +125,7 @@ def describe_modes() -> str:
 
 
 def describe_keys(mode: str) -> str:
-    """Return every key of a mode: what it takes, its default, what it means.
-
-    Raises:
-        UserError: no such mode; names those that there are.
-    """
+    """Return every key of a mode: what it takes, its default, what it means; UserError for an unknown mode."""
     spec = mode_named(mode).spec
     lines = [*_wrapped(_first_sentence(spec), ""), ""]
     fields = {name: field for name, field in spec.model_fields.items() if name != "mode"}

@@ -1,10 +1,10 @@
 """Whether the iterations of one trial had reached a steady state, by change points.
 
 After Barrett, Bolz-Tereick, Killick, Mount and Tratt, "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017:
-iterations that lie far off are left out, the rest is cut into segments of one mean and one variance each, and these
-are compared with the last one. Theirs are 2000 iterations, of which the last 500 must be of one piece; here it is the
-last quarter. Change points are those of PELT: Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a
-linear computational cost", Journal of the American Statistical Association 107, 2012.
+outliers are left out, the rest is cut into segments of one mean and variance each, and these are compared with the last
+one. Theirs are 2000 iterations, of which the last 500 must be one segment; here it is the last quarter. Change points
+minimise the penalised likelihood of Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a linear
+computational cost", Journal of the American Statistical Association 107, 2012, by dynamic programming.
 """
 
 from __future__ import annotations
@@ -30,23 +30,20 @@ _SAME_SHARE = 0.01
 _WINDOW = 200
 _FAR = 3.0
 
-_FEW = 128
-"""Iterations up to which series of one length are cut together."""
-_AT_ONCE = 256
-"""Series that are cut together: what is computed of them stays in the cache."""
+_AT_ONCE = 1 << 15
+"""Iterations of series of one length that are cut together: what is computed of them stays in the cache."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
 def steady_state(costs: Sequence[float]) -> str | None:
-    """Return one of `STEADY_STATES`; None where the iterations, given by what an item cost in each, are too few to
-    tell."""
+    """Return one of `STEADY_STATES`, given what an item cost in each iteration; None where these are too few."""
     return steady_states([costs])[0]
 
 
 def steady_states(series: Sequence[Sequence[float]]) -> list[str | None]:
-    """Return the `steady_state` of each series; those of one length are looked at together, which is faster."""
+    """Return the `steady_state` of each series."""
     found: list[str | None] = [None] * len(series)
     enough = [place for place, costs in enumerate(series) if len(costs) >= FEWEST_ITERATIONS]
     logs = _without_far_ones([np.log(np.asarray(series[place], dtype=np.float64)) for place in enough])
@@ -58,11 +55,13 @@ def steady_states(series: Sequence[Sequence[float]]) -> list[str | None]:
 
 
 def _of_one_length(series: Sequence[Floats]) -> Iterator[list[int]]:
-    """Yield the places of series of one length, a few hundred at once."""
+    """Yield the places of series of one length, at most `_AT_ONCE` iterations at a time."""
     places: dict[int, list[int]] = {}
     for place, values in enumerate(series):
         places.setdefault(len(values), []).append(place)
-    yield from (each[begin : begin + _AT_ONCE] for each in places.values() for begin in range(0, len(each), _AT_ONCE))
+    for length, each in places.items():
+        step = max(1, _AT_ONCE // length)
+        yield from (each[begin : begin + step] for begin in range(0, len(each), step))
 
 
 def _state(logs: Floats, points: Sequence[int]) -> str:
@@ -82,21 +81,30 @@ def _state(logs: Floats, points: Sequence[int]) -> str:
 
 
 def change_points(values: Floats) -> list[int]:
-    """Where mean or variance change: the first index of each segment but the first (PELT, normal likelihood)."""
+    """Return where mean or variance change: the first index of each segment but the first."""
     return _all_change_points(values[np.newaxis])[0]
 
 
 def _all_change_points(values: Floats) -> list[list[int]]:
     """Return the change points of each row."""
-    n = values.shape[1]
+    rows, n = np.arange(len(values)), values.shape[1]
     apart = values - values.mean(axis=1, keepdims=True)
     sums, squares = (np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0))) for each in (apart, apart**2))
-    # Values told in whole nanoseconds can be equal; no segment is called more exact than a thousandth of all.
+    # Whole nanoseconds can be equal; no segment is called more exact than a thousandth of all.
     floors = np.maximum(1e-6 * squares[:, -1:] / n, 1e-12)
-    penalty = _PENALTY * math.log(n)
-    if n <= _FEW:
-        return list(map(_read_back, _together(sums, squares, floors, penalty)))
-    return [_read_back(_pruned(*each, penalty)) for each in zip(sums, squares, floors[:, 0], strict=True)]
+    best = np.full(sums.shape, np.inf)
+    best[:, 0] = -_PENALTY * math.log(n)
+    before = np.zeros(sums.shape, dtype=np.int64)
+    """Where the last segment of the first so many values starts."""
+    for end in range(_SHORTEST, n + 1):
+        starts = np.arange(end - _SHORTEST + 1)
+        lengths = end - starts
+        inside, inside_squares = (of[:, end, np.newaxis] - of[:, starts] for of in (sums, squares))
+        variances = np.maximum(inside_squares / lengths - (inside / lengths) ** 2, floors)
+        each = best[:, starts] + lengths * (np.log(2 * math.pi * variances) + 1)  # twice the negative log likelihood
+        before[:, end] = cheapest = each.argmin(axis=1)
+        best[:, end] = each[rows, cheapest] + _PENALTY * math.log(n)
+    return list(map(_read_back, before))
 
 
 def _read_back(last_start_before: Integers) -> list[int]:
@@ -108,48 +116,9 @@ def _read_back(last_start_before: Integers) -> list[int]:
     return points[::-1]
 
 
-def _costs(lengths: Integers, sums: Floats, squares: Floats, floors: Floats) -> Floats:
-    """Twice the negative log likelihood of segments, by their lengths and the sums over each."""
-    variances = np.maximum(squares / lengths - (sums / lengths) ** 2, floors)
-    return np.asarray(lengths * (np.log(2 * math.pi * variances) + 1))
-
-
-def _pruned(sums: Floats, squares: Floats, floor: Floats, penalty: float) -> Integers:
-    """Where the last segment of the first so many values starts."""
-    n = len(sums) - 1
-    best = np.full(n + 1, np.inf)
-    best[0] = -penalty
-    before = np.zeros(n + 1, dtype=np.int64)
-    starts = np.array([0])
-    for end in range(_SHORTEST, n + 1):
-        each = best[starts] + _costs(end - starts, sums[end] - sums[starts], squares[end] - squares[starts], floor)
-        cheapest = int(each.argmin())
-        best[end] = each[cheapest] + penalty
-        before[end] = starts[cheapest]
-        # Pruned is what can't begin the last segment of any longer series either.
-        starts = np.append(starts[each <= best[end]], end - _SHORTEST + 1)
-        starts = starts[np.isfinite(best[starts])]
-    return before
-
-
-def _together(sums: Floats, squares: Floats, floors: Floats, penalty: float) -> Integers:
-    """As `_pruned`, of several short series, a row each: to prune each by itself takes longer than it saves."""
-    rows, n = np.arange(len(sums)), sums.shape[1] - 1
-    best = np.full(sums.shape, np.inf)
-    best[:, 0] = -penalty
-    before = np.zeros(sums.shape, dtype=np.int64)
-    for end in range(_SHORTEST, n + 1):
-        starts = np.arange(end - _SHORTEST + 1)
-        inside, inside_squares = (of[:, end, np.newaxis] - of[:, starts] for of in (sums, squares))
-        each = best[:, starts] + _costs(end - starts, inside, inside_squares, floors)
-        before[:, end] = cheapest = each.argmin(axis=1)
-        best[:, end] = each[rows, cheapest] + penalty
-    return before
-
-
 def _without_far_ones(series: Sequence[Floats]) -> list[Floats]:
-    """Without what lies further from the median around it than three times the span from the 10th to the 90th percent:
-    the paper's outliers, single iterations that something interrupted."""
+    """Return the series without the paper's outliers: what lies further from the median around it than three times the
+    span from the 10th to the 90th percentile."""
     near = list(series)
     for places in _of_one_length(series):
         logs = np.stack([series[place] for place in places])

@@ -1,4 +1,4 @@
-"""What campaigns left: tables and where they come from, the reader's own and the shipped ones."""
+"""Stored tables of campaigns and where they come from, the reader's own and the shipped ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ QUESTIONS = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-"""Of the table that is stored beside those of a study: what it decides, and how that ended so far on this host."""
+"""Of the table ``questions`` that is stored with those of a study: what it decides, and the verdicts so far."""
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
@@ -50,95 +50,74 @@ class NoTables(UserError):
     """A campaign that nothing is stored of."""
 
 
-def _unreadable_table(path: Path, error: Exception | str, remake: str) -> UserError:
+def _cant_read(path: Path, error: Exception | str, remake: str) -> UserError:
     return UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}")
 
 
-def _read_table(path: Path, remake: str) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path)
-    except (OSError, ValueError) as error:  # of Arrow's, too
-        raise _unreadable_table(path, error, remake) from None
-
-
 def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """Return the tables and the provenance that a campaign left in a folder.
-
-    Raises:
-        UserError: a file of theirs can't be read; ends with ``remake``, what to do.
-    """
-    tables = _copies(_tables(known, folder, remake, _versions(folder, remake)))
-    return tables, _read_provenance(folder, remake)
+    """Return the tables and the provenance that a campaign left in a folder; UserError, which ends with ``remake``
+    (what to do), where a file of theirs can't be read."""
+    tables = _tables(known, folder, remake, tuple(_version(path, remake) for path in sorted(folder.glob("*.parquet"))))
+    return {name: table.copy() for name, table in tables.items()}, _read_provenance(folder, remake)
 
 
 def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
+        raise _cant_read(folder / "provenance.json", error, remake) from None
     return found
 
 
 def effect_told_by(provenance: Mapping[str, Any]) -> float:
-    """Return the smallest ratio that matters to a campaign, by its profile; the first campaigns did not know any."""
+    """Return the equivalence margin of a campaign, by its profile; the default where that has none."""
     return float(provenance["profile"].get("effect_that_matters", EFFECT))
 
 
 def effect_of(profile: str, *studies: str) -> float:
-    """`effect_told_by` the first of these studies that left anything under a profile; `EFFECT` where none did.
-
-    Raises:
-        UserError: what it left can't be read.
-    """
+    """Return the equivalence margin of the first of these studies that is stored under a profile; the default where
+    none is. UserError where its provenance can't be read."""
     for study in studies:
         if folder := _stored_folder(study, profile):
             return effect_told_by(_read_provenance(folder, _made_anew(study, profile)))
     return EFFECT
 
 
-def _copies(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return tables that may be changed, of ones that are kept."""
-    return {name: table.copy() for name, table in tables.items()}
-
-
 _Version = tuple[Path, int, int, int]
-"""A file, and what shows whether it is still the same."""
-
-
-def _versions(folder: Path, remake: str) -> tuple[_Version, ...]:
-    return tuple(_version(path, remake) for path in sorted(folder.glob("*.parquet")))
+"""A file with its inode, size and time of change: equal ones are the same."""
 
 
 def _version(path: Path, remake: str) -> _Version:
     try:
         about = path.stat()
     except OSError as error:
-        raise _unreadable_table(path, error, remake) from None
+        raise _cant_read(path, error, remake) from None
     return path, about.st_ino, about.st_size, about.st_mtime_ns
 
 
 @lru_cache(maxsize=64)
 def _tables(known: Study[Any], folder: Path, remake: str, versions: tuple[_Version, ...]) -> dict[str, pd.DataFrame]:
-    """Return the tables of a folder, read once as long as its files are the same: a page asks for a study's several
-    times. A table that the campaign did not have is empty."""
+    """Return the tables of a folder, read once while its files are the same: a page asks several times. A table that
+    the campaign did not have is empty."""
     empty = {name: tidy.without_rows(schema) for name, schema in known.schemas.items()}
-    stored = {path: _read_table(path, remake) for path, *_ in versions}
-    for path, table in stored.items():
+    stored: dict[str, pd.DataFrame] = {}
+    for path, *_ in versions:
+        try:
+            table = stored[path.stem] = pd.read_parquet(path)
+        except (OSError, ValueError) as error:  # of Arrow's, too
+            raise _cant_read(path, error, remake) from None
         if lacking := [name for name in empty.get(path.stem, table) if name not in table]:
-            raise _unreadable_table(path, f"it has no column {lacking[0]}", remake)
-    empty = {
-        name: table.assign(study=pd.Series([], dtype="str"))[list(known.schemas[name].columns)]
-        for name, table in empty.items()
-    }
-    return empty | {path.stem: table for path, table in stored.items()}
+            raise _cant_read(path, f"it has no column {lacking[0]}", remake)
+    for name, table in empty.items():
+        empty[name] = table.assign(study=pd.Series([], dtype="str"))[list(known.schemas[name].columns)]
+    return empty | stored
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """Return the stored tables and provenance of a campaign, the reader's own before the shipped ones.
 
     Raises:
-        NoTables: neither is there; names the command that makes them.
-        UserError: a file of theirs can't be read.
+        UserError: a file of theirs can't be read; `NoTables` where there are none.
     """
     known = study_named(study)
     if not PROFILE_NAME.fullmatch(profile):
@@ -157,7 +136,7 @@ def _stored_folder(study: str, profile: str) -> Path | None:
 
 
 def is_stored(study: str, profile: str) -> bool:
-    """Return whether a campaign left anything, the reader's own or a shipped one."""
+    """Return whether tables of a campaign are stored."""
     return _stored_folder(study, profile) is not None
 
 
@@ -166,7 +145,7 @@ def _made_anew(study: str, profile: str) -> str:
 
 
 def stored(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any] | None]:
-    """Like `read_tables`, but where nothing is stored every table of the study without rows, and None."""
+    """Return what `read_tables` does, or every table of the study without rows, and None, where nothing is stored."""
     tables: dict[str, pd.DataFrame] = {}
     provenance = None
     with suppress(NoTables):

@@ -1,4 +1,4 @@
-"""What a study is: a profile model, a pure plan, the modes of its trials, and the tidy tables that they become."""
+"""A study: a profile model, a pure plan, the modes of its trials, and the tidy tables that they become."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROFILE_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class StudyProfile(BaseModel):
-    """Sizes and durations of one campaign. Keys are the parameters of the study's notebook."""
+    """Sizes and durations of one campaign: the parameters of the study's notebook."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,7 +55,7 @@ class StudyProfile(BaseModel):
 
 @dataclass(frozen=True)
 class Planned:
-    """A spec of a plan; ``unavailable`` is why it can't run anywhere, or here; None where it can."""
+    """A spec of a plan; ``unavailable`` is why it can't run, None where it can."""
 
     spec: TrialSpec
     unavailable: str | None = None
@@ -63,10 +63,9 @@ class Planned:
 
 @dataclass(frozen=True)
 class Machine:
-    """What plans may depend on of a machine."""
+    """What plans may depend on of a machine: the number of processors that trials may use."""
 
     cores: int
-    """Processors that trials may use."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def spelled(label: str) -> str:
     return re.sub(r" / (\d+)$", r", JDK \1", label).replace(" / ", ", ")
 
 
-def _with_configuration(table: pd.DataFrame) -> pd.DataFrame:
+def _spell_configurations(table: pd.DataFrame) -> pd.DataFrame:
     if "configuration" not in table:
         return table
     return table.assign(configuration=table["configuration"].map(spelled))
@@ -120,14 +119,14 @@ class Readable:
     """How the frames that `allocpool.load` returns differ from the stored tables of a study.
 
     Attributes:
-        cost: the column, by its new name, that `allocpool.compare` compares; empty: none before others.
-        columns: new names of columns, by their stored ones, in any table that has them.
-        label: a stored table to one with column ``configuration``, as far as its rows are of configurations.
+        cost: the new name of the column that `allocpool.compare` compares by default; empty: none.
+        columns: new names of columns by their stored ones, in any table that has them.
+        label: adds column ``configuration`` to a stored table, as far as its rows are of configurations.
     """
 
     cost: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
-    label: Callable[[pd.DataFrame], pd.DataFrame] = _with_configuration
+    label: Callable[[pd.DataFrame], pd.DataFrame] = _spell_configurations
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,16 +139,16 @@ class Study(Generic[Profile]):
         question: in one sentence.
         modes: the kinds of trials that are this study's own; it may plan those of others, too.
         profile_model: the keys of its YAML.
-        plan: profile and machine to planned trials: a pure function, no I/O, in the order of the blocks.
+        plan: profile and machine to planned trials: a pure function, in the order of the blocks.
         tidy: records to tables.
         schemas: of these tables.
-        catalogue: one row per configuration of the whole study with ``planned`` and ``left_out_because``.
+        catalogue: one row per configuration of the study with ``planned`` and ``left_out_because``.
         questions: what it decides, declared before anything runs; cells are specs of block 0 that it plans.
         cost: what its questions compare, of a trial that ended well: above 0, less is better, in one unit for both
             sides of a question, or what their judges take; None where the trial has no such figure.
-        adaptive: the trial of a question's cell in a block, by the first attempts of its earlier blocks, where what is
-            run next depends on what was found, or None where the cell is given up; a pure function, so that records
-            alone tell what was run. None: further blocks differ in nothing but their number.
+        adaptive: the trial of a question's cell in a block, by the first attempts of its earlier blocks, or None where
+            the cell is given up: a pure function, so that records alone show what was run. None where blocks differ in
+            their number only.
         readable: names and labels of the frames that `allocpool.load` returns.
     """
 

@@ -1,7 +1,6 @@
 """From records to tidy tables: the columns every study shares, and how tables are made, checked and written.
 
-A study defines which rows a record becomes (``rows_of``); everything else is here. A table is written only after its
-schema held.
+A study defines which rows a record becomes (``rows_of``). A table is written only after its schema held.
 """
 
 from __future__ import annotations
@@ -15,13 +14,14 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import NoneType
 from typing import Any, Generic, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
 from pandera.errors import SchemaError, SchemaErrors
 from pandera.pandas import Check, Column, DataFrameSchema
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from allocpool.campaign.steady import STEADY_STATES, steady_states
 from allocpool.campaign.study import Study
@@ -42,7 +42,7 @@ Columns = dict[str, list[Any]]
 Rows = Mapping[str, Sequence[Row]]
 """Rows by the name of their table."""
 Tables = Mapping[str, Sequence[Row] | Columns]
-"""Likewise, some column by column."""
+"""Rows by the name of their table, of some tables column by column."""
 _Measurement = TypeVar("_Measurement", bound=Mapping[str, object])
 
 
@@ -66,6 +66,22 @@ def whole(description: str, check: Check | None = COUNT) -> Column:
     return Column("Int64", check, nullable=True, description=description)
 
 
+def columns_of(model: type[BaseModel]) -> dict[str, Column]:
+    """Return a column, which may be empty, for each field of a model that has a description."""
+    made: dict[str, Column] = {}
+    for name, field in model.model_fields.items():
+        if field.description:
+            (kind,) = {*(get_args(field.annotation) or [field.annotation])} - {NoneType}
+            empty = {float: number, int: whole}.get(kind)
+            made[name] = empty(field.description) if empty else text(field.description, nullable=True)
+    return made
+
+
+def pick(columns: Iterable[str], *sources: Mapping[str, Any]) -> Row:
+    """Return the values of the columns that the sources have; the last source that has one counts."""
+    return {name: source[name] for source in sources for name in columns if name in source}
+
+
 TRIAL_ID = text("trial that the row belongs to")
 STUDY = "study"
 STEADY_STATE = "steady_state"
@@ -85,11 +101,7 @@ TRIAL_COLUMNS: dict[str, Column] = {
     "git_commit": text("commit of the checkout, with -dirty where it had changes", nullable=True),
     "code_hash": text("hash of the code that the trial ran"),
     "host_id": text("fingerprint of the machine"),
-    "attempt": Column(
-        "int64",
-        Check.isin([1, 2]),
-        description="2: run again because attempt 1 was disturbed",
-    ),
+    "attempt": Column("int64", Check.isin([1, 2]), description="2: run again because attempt 1 was disturbed"),
     "disturbed": text("what disturbed the trial beyond the profile's limit", nullable=True),
     "compute_before_ns": number("pace before the trial: a step of fixed work on one core, ns"),
     "compute_after_ns": number("the same after it, ns"),
@@ -97,25 +109,7 @@ TRIAL_COLUMNS: dict[str, Column] = {
     "latency_after_ns": number("the same after it, ns"),
     "bandwidth_before_gbs": number("pace before the trial: reading 32 MiB in order, 10^9 bytes a second"),
     "bandwidth_after_gbs": number("the same after it"),
-    "steal_share": number("CPU time that the hypervisor gave to others, of what was wanted during the trial"),
-    "other_cpu_share": number("CPU time of processes that are not the trial's, of all processors' time"),
-    "frequency_mhz": number("clock frequency of the processors after the trial, as the system reports it, MHz"),
-    "minor_faults": whole("page faults of the trial's processes without I/O"),
-    "major_faults": whole("page faults of the trial's processes with I/O"),
-    "voluntary_switches": whole("context switches of the trial's processes by waiting"),
-    "involuntary_switches": whole("context switches of the trial's processes by preemption"),
-    "huge_pages_granted": whole("transparent huge pages that the machine gave during the trial"),
-    "huge_pages_refused": whole("faults during the trial that asked for a huge page in vain"),
-    "compilations": whole("methods that the JVM compiled in the measured window; empty without a JVM or a window"),
-    "recompilations": whole("of these, compiled before at the same level; empty as compilations"),
-    "deoptimizations": whole(
-        "compiled methods that the JVM gave up in the measured window, deoptimised or replaced; empty as compilations"
-    ),
-    "compiled_state": text(
-        "hash of which of the workload's methods were compiled at which level when the measured window ended; equal: "
-        "the same state; empty as compilations",
-        nullable=True,
-    ),
+    **columns_of(Noise),
     # Nor is this: `frames` reports it of all trials at once.
     STEADY_STATE: choice(
         STEADY_STATES,
@@ -162,10 +156,9 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 
 def read_trial(record: TrialRecord, kind: type[_Measurement]) -> Trial[_Measurement]:
-    """Return the record with its measurement, which is checked to be of this kind, a TypedDict; the only way in for
-    tables.
+    """Return the record with its measurement, which is checked to be of this kind, a TypedDict.
 
-    A trial that did not end well may have measured all the same, or a part, which then counts as nothing.
+    A trial that did not end well may have measured a part, which counts as nothing.
 
     Raises:
         UserError: a trial that is ok lacks what it should have measured; names the first thing that is missing.
@@ -181,11 +174,7 @@ def read_trial(record: TrialRecord, kind: type[_Measurement]) -> Trial[_Measurem
 
 
 def check_cost(record: TrialRecord, study: Study[Any]) -> None:
-    """Check that what a study's questions compare of a trial that ended well is above 0.
-
-    Raises:
-        UserError: it is not.
-    """
+    """Check that what a study's questions compare of a trial that ended well is above 0; UserError otherwise."""
     try:
         cost = study.cost(record) if record.status == "ok" else None
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -195,26 +184,18 @@ def check_cost(record: TrialRecord, study: Study[Any]) -> None:
 
 
 def trial_row(record: TrialRecord) -> Row:
-    """Return the shared columns of one trial, but the study, which `tables_of` knows, and the steady state."""
-    return {
-        "trial_id": record.trial_id, "mode": record.spec["mode"], "block": record.spec["block"],
-        "status": record.status, "reason": record.reason, "wall_s": record.wall_s, "cpu_s": record.cpu_s,
-        "load_before": record.load_before, "started_utc": record.started_utc, "git_commit": record.host.git_commit,
-        "code_hash": record.launch.code_hash, "host_id": record.host.fingerprint(),
-        "attempt": record.attempt, "disturbed": record.disturbed, STEADY_STATE: None,
-        **_noise_row(record.noise),
+    """Return the shared columns of one trial, but study and steady state, which `tables_of` and `frames` add."""
+    row = pick(TRIAL_COLUMNS, record.spec, vars(record))
+    row |= {
+        "git_commit": record.host.git_commit, "code_hash": record.launch.code_hash,
+        "host_id": record.host.fingerprint(), STEADY_STATE: None,
     }  # fmt: skip
-
-
-def _noise_row(noise: Noise | None) -> Row:
-    """Return what went on around a trial; empty where its record is of an earlier version."""
-    if noise is None:
-        return {}
-    row = {name: value for name, value in noise if name not in ("before", "after", "usual_compute_ns")}
-    for when, pace in (("before", noise.before), ("after", noise.after)):
-        for name, value in pace or ():
-            what, _, unit = name.rpartition("_")
-            row[f"{what}_{when}_{unit}"] = value
+    if (noise := record.noise) is not None:
+        row |= pick(TRIAL_COLUMNS, vars(noise))
+        for when, pace in (("before", noise.before), ("after", noise.after)):
+            for name, value in pace or ():
+                what, _, unit = name.rpartition("_")
+                row[f"{what}_{when}_{unit}"] = value
     return row
 
 
@@ -233,8 +214,7 @@ def _costs(record: TrialRecord) -> list[float]:
 
 
 def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
-    """Return what the collector did between two instants of CLOCK_MONOTONIC; empty where there is no collector's
-    log."""
+    """Return `GC_COLUMNS` between two instants of CLOCK_MONOTONIC; None in all where there is no collector's log."""
     stops = stops_of(record)
     if stops is None:
         return dict.fromkeys(GC_COLUMNS)
@@ -248,17 +228,15 @@ def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
     }
 
 
-def cpu_rows(record: TrialRecord, cpu: CpuTime, *beside: tuple[str, int]) -> list[Row]:
-    """CPU time of the trial's measured window by thread group.
-
-    ``beside`` are threads, by name and nanoseconds, that recorded their time because they ended before the window.
-    """
-    spent = cpu_ns_by_group([*cpu["threads"], *beside], cpu["process_ns"])
+def cpu_rows(record: TrialRecord, cpu: CpuTime, *ended: tuple[str, int]) -> list[Row]:
+    """Return the CPU time of the measured window by thread group; ``ended`` are the name and nanoseconds of threads
+    that ended before it did."""
+    spent = cpu_ns_by_group([*cpu["threads"], *ended], cpu["process_ns"])
     return [{"trial_id": record.trial_id, "thread_group": group, "cpu_ns": ns} for group, ns in spent.items()]
 
 
 def ns_per_item(iterations: Sequence[tuple[int, ...]]) -> float | None:
-    """Wall time per item of (start_ns, end_ns, items, ...) rows; None where there was no item."""
+    """Return wall time per item of (start_ns, end_ns, items, ...) rows; None where there was no item."""
     items = sum([row[2] for row in iterations])
     return sum([row[1] - row[0] for row in iterations]) / items if items else None
 
@@ -273,11 +251,8 @@ def drift_percent(iterations: Sequence[tuple[int, ...]]) -> float | None:
 def frames(
     records: Iterable[TrialRecord], rows_of: Callable[[TrialRecord], Tables], schemas: Mapping[str, DataFrameSchema]
 ) -> dict[str, pd.DataFrame]:
-    """Return a table for each schema, of the rows of each record, checked.
-
-    A record, or a log, that can't be read, or that holds a number which can't be, is in no table, and is named in one
-    line on standard error.
-    """
+    """Return a table for each schema, of the rows of each record, checked. A record whose log can't be read, or whose
+    values can't be, is in no table and is named in a line on stderr."""
     read = []
     for record in records:
         try:
@@ -335,11 +310,7 @@ def _unreadable(trial_id: str, reason: str) -> None:
 
 
 def check_rows(record: TrialRecord, study: Study[Any]) -> None:
-    """Check that a record fits the tables of its study.
-
-    Raises:
-        UserError: it does not; with the reason.
-    """
+    """Check that a record fits the tables of its study; UserError with the reason otherwise."""
     _REFUSED.pop(record.trial_id, None)
     with redirect_stderr(io.StringIO()):
         study.tidy([record])
@@ -353,13 +324,13 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
 
 
 def frame(rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
-    """Return the rows as a table whose columns, types and ranges are those of the schema, but for the study's name."""
+    """Return the rows as a table that fits the schema, but for the study's name."""
     return _frame(_columns_of([rows], schema), schema)
 
 
 def without_rows(schema: DataFrameSchema) -> pd.DataFrame:
-    """Return the table of no rows, in the types of the schema: there is nothing to check of it, which takes longest. A
-    page asks for hundreds, so each is made once."""
+    """Return the table of no rows, in the types of the schema. A page asks for hundreds, so each is made once, and
+    there is nothing to check, which takes longest."""
     if id(schema) not in _WITHOUT_ROWS:
         types = {name: column.dtype.type for name, column in schema.columns.items() if name != STUDY}
         table = pd.DataFrame({name: pd.Series([], dtype=of_column) for name, of_column in types.items()})
@@ -368,7 +339,7 @@ def without_rows(schema: DataFrameSchema) -> pd.DataFrame:
 
 
 _WITHOUT_ROWS: dict[int, tuple[DataFrameSchema, pd.DataFrame]] = {}
-"""By the identity of schemas, which have no hash and live as long as they stand here."""
+"""By the identity of schemas, which have no hash and are kept alive here."""
 
 
 def _columns_of(parts: Sequence[Sequence[Row] | Columns], schema: DataFrameSchema) -> Columns:
@@ -391,8 +362,7 @@ def _frame(columns: Columns, schema: DataFrameSchema) -> pd.DataFrame:
 
 
 def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
-    """Return the values in the type of their column; those of plain numbers are left for the schema to convert, or
-    refuse."""
+    """Return the values in the type of their column; plain numbers are converted, or refused, by the schema."""
     if dtype in ("Int64", "Float64"):
         return pd.Series(pd.to_numeric(pd.Series(values, dtype=object)), dtype=dtype)
     if dtype in ("int64", "float64") and values:
@@ -401,10 +371,8 @@ def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
 
 
 def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Return the study's tables of these trials, with its name in those that have a column for it.
-
-    Here and nowhere else: a trial may belong to several studies, and modules of tables are shared by some.
-    """
+    """Return the study's tables of these trials, with its name in those that have a column for it: a trial may belong
+    to several studies."""
     tables = study.tidy(records)
     for name, table in tables.items():
         columns = list(study.schemas[name].columns)
@@ -424,8 +392,8 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]
 
 
 def _encodings(table: pd.DataFrame) -> dict[str, Any]:
-    """Return how columns lie in a file: counts and times as differences, other numbers byte by byte, all else by its
-    distinct values. Of numbers that follow each other it takes a third less than one way for all."""
+    """Return how columns are encoded: integers as differences, other numbers byte by byte, all else by distinct values.
+    It takes a third less than one encoding for all."""
     encoding = {
         name: "DELTA_BINARY_PACKED" if pd.api.types.is_integer_dtype(kind) else "BYTE_STREAM_SPLIT"
         for name, kind in table.dtypes.items()

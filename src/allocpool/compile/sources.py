@@ -31,7 +31,7 @@ def java_modules() -> tuple[str, ...]:
 
 
 def source_sets() -> tuple[str, ...]:
-    """The names that :func:`code_hash` takes, beside those of Python modules: ``native``, ``echo-native``,
+    """The names that :func:`code_hash` takes, besides those of Python modules: ``native``, ``echo-native``,
     ``sharing-native``, ``<module>-java``."""
     return ("native", ECHO, SHARING, *(module + _JAVA for module in java_modules()))
 
@@ -85,7 +85,7 @@ def native_sources() -> list[Path]:
 
 
 def sources_beside(project: str) -> list[Path]:
-    """What a project beside the packets library is made of: its own sources, flags, and sources that they share."""
+    """What a project other than the packets library is made of: its own sources, flags, and sources that they share."""
     folder = home.native_dir()
     shared = ("cmake", "src") if project == "echo" else ("cmake", "include", "src")
     return [file for name in (project, *shared) for file in _below(folder / name)]

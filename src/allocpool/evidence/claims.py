@@ -92,7 +92,7 @@ def sentence(evidence: Evidence) -> str:
     found = f"Of {stats.plural(len(evidence.rows), 'comparison')}: {', '.join(counts)}"
     if "ratio" in evidence.rows and evidence.rows["ratio"].notna().any():
         found += f"; {stats.ratios(evidence.measured['ratio'].dropna())}"
-        if len(against := evidence.against) and "larger" in against:
+        if (against := evidence.against)["ratio"].notna().any() and "larger" in against:
             worst = against.iloc[int(against["ratio"].astype(float).argmin())]
             found += f"; most against it: {worst['larger']} over {worst['smaller']}"
     return f"{found}."
@@ -267,6 +267,7 @@ class Ordering:
         why_not, gaps: where a side has no figure, why, or what of it is missing.
         cells: the cells of `declared` that take part on either side.
         factor: ``larger`` is more than so many times ``smaller``; of an equality, how far they may differ.
+        chances: `p` and `p_against`, where they are not those of the comparison.
     """
 
     larger: str
@@ -276,15 +277,20 @@ class Ordering:
     gaps: tuple[Missing, ...] = ()
     cells: tuple[tuple[Any, ...], tuple[Any, ...]] = field(default=((), ()), kw_only=True)
     factor: float = field(default=1.0, kw_only=True)
+    chances: tuple[float, float] | None = field(default=None, kw_only=True)
 
     @property
     def p(self) -> float:
         """The p value of the ordering; NaN where a side has no figure."""
+        if self.chances:
+            return self.chances[0]
         return math.nan if self.comparison.ratio is None else self.comparison.p_above()
 
     @property
     def p_against(self) -> float:
         """The p value of the reverse beyond the equivalence margin; NaN where a side has no figure."""
+        if self.chances:
+            return self.chances[1]
         return math.nan if self.comparison.ratio is None else self.comparison.p_below(1 / self.comparison.effect)
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -41,7 +41,7 @@ from allocpool.evidence.trials import NOT_PART
 
 Value = str | int | float | bool | None
 Selection = dict[str, Value | list[Value]]
-"""Columns of cells with the value, or one of the values, that each must have."""
+"""Columns of cells, each with the value or the list of values that it may have."""
 
 
 class _Model(BaseModel):
@@ -56,12 +56,18 @@ class Test(_Model):
     differ: list[str] = Field(default=[], description="keys that may differ besides those that `smaller` names")
     rising: str | None = None
     value: float | None = Field(default=None, description="a published figure in place of a smaller cell")
+    between: tuple[float, float] | None = Field(default=None, description="a published range in its place")
+    at_most: float | None = Field(default=None, description="a published limit in its place")
+    strong: bool = Field(default=False, description="where any comparison is not of weak cells, only such take part")
     over: Selection | None = Field(default=None, description="each side over its own cell that differs in this")
     factor: float = Field(default=1.0, gt=0)
     measured: bool = Field(default=False, description="only cells that have a figure take part")
     cheapest: list[str] = Field(default=[], description="of each side the cheapest over these keys")
-    compare: Literal["costs", "means", "within", "equal"] = Field(
-        default="costs", description="means may be negative; within: ratios of the same trials; equal: within `factor`"
+    compare: Literal["costs", "means", "within", "equal", "not_less", "keeps_up", "loses"] = Field(
+        default="costs",
+        description="means may be negative; within: ratios of the same trials; equal: within `factor`; "
+        "not_less: not smaller by more than the equivalence margin; keeps_up and loses: of `larger` alone, by the "
+        "study's own judge",
     )
 
 
@@ -77,11 +83,13 @@ class Declared(_Model):
     asks: Frequency = "every"
     refuted_by: RefutedBy = "one"
     speaks_of: list[Selection] = Field(default=[], description="missing where no such cell is compared")
+    lacks: str | None = Field(default=None, description="what is missing where nothing is compared")
+    best: bool = Field(default=False, description="of all comparisons the one with the largest ratio")
     needs_all: bool | None = None
 
 
 class ClaimsFile(_Model):
-    """A ``claims.yaml``: what all its claims have unless they say otherwise, and the claims."""
+    """A ``claims.yaml``: defaults of its claims, and the claims."""
 
     source: str
     set_ups: list[str] = [""]
@@ -94,7 +102,7 @@ class ClaimsFile(_Model):
 class Cell:
     """One thing that was measured: its columns, its name, its figures by block, and why it has none.
 
-    ``weak``: why it compares nothing beside another one that is so.
+    ``weak``: why two such cells are not compared.
     """
 
     facts: Mapping[str, Any]
@@ -104,21 +112,32 @@ class Cell:
     weak: str = ""
 
     def has(self, selection: Selection) -> bool:
-        """Whether its columns have these values."""
+        """Return whether its columns have these values."""
         return all(self.facts[name] in (value if isinstance(value, list) else [value])
                    for name, value in selection.items())  # fmt: skip
 
     def at(self, names: Sequence[str]) -> tuple[Any, ...]:
-        """Its values of these columns."""
+        """Return its values of these columns."""
         return tuple(self.facts[name] for name in names)
+
+    def over(self, other: Cell, factor: float) -> Comparison:
+        """Return its comparison with ``factor`` times another one."""
+        return decisions.compare(self.values, factor * other.values)
 
 
 @dataclass(frozen=True)
 class Cells:
-    """What claims are put to: cells in reading order, and the columns ``keys`` that tell them apart."""
+    """What claims are tested on: cells in reading order, and the columns ``keys`` that tell them apart.
+
+    ``why``: by claim, why it has nothing to compare, where the campaign is not the reason. ``judge``: compares the
+    larger side of a test with the smaller one where cells have no costs; of a test that has no smaller side, that is
+    empty.
+    """
 
     cells: Sequence[Cell]
     keys: tuple[str, ...]
+    why: Mapping[str, str] = field(default_factory=dict)
+    judge: Callable[[Test, Sequence[Cell], Sequence[Cell]], Ordering] | None = None
 
     @cached_property
     def by_key(self) -> dict[tuple[Any, ...], Cell]:
@@ -126,19 +145,41 @@ class Cells:
         return {cell.at(self.keys): cell for cell in self.cells}
 
     def other(self, cell: Cell, differs: Selection) -> Cell | None:
-        """The cell that differs from this one only so."""
+        """Return the cell that differs from this one only in these columns."""
         return self.by_key.get(tuple({**cell.facts, **differs}[name] for name in self.keys))
 
 
 CellOrdering = Ordering
 
 
+@dataclass(frozen=True)
+class _NotLess(Ordering):
+    """An expected ordering in which ``larger`` may be smaller within the equivalence margin."""
+
+    @property
+    def p(self) -> float:
+        return math.nan if self.comparison.ratio is None else self.comparison.p_above(1 / self.comparison.effect)
+
+    @property
+    def equivalent(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Judged(Ordering):
+    """An expected ordering whose p values the study computes."""
+
+    @property
+    def equivalent(self) -> bool:
+        return False
+
+
 @dataclass(frozen=True, eq=False)
 class Cheapest(Ordering):
     """An expected ordering of the cheapest cell of either side, which the same trials choose.
 
-    Every one is put to every one of the other side, and the choice is paid for (`decisions.p_cheapest`). The ratio is
-    that of the two which look cheapest; its interval holds for all pairs at once (Bonferroni).
+    Each is compared with all of the other side, adjusted for the choice (`decisions.p_cheapest`). The ratio is that of
+    the two which look cheapest; its interval holds for all pairs at once (Bonferroni).
     """
 
     @cached_property
@@ -166,8 +207,24 @@ class Cheapest(Ordering):
 
 
 def orderings(tests: Sequence[Test], cells: Cells, usual: Selection) -> list[Ordering]:
-    """Everything that the tests of a claim expect of these cells."""
-    return [found for test in tests for found in _orderings(test, cells, usual)]
+    """Return the orderings that the tests of a claim expect of these cells."""
+    found = []
+    for test in tests:
+        every = list(_orderings(test, cells, usual))
+        strong = [item for item in every if not all(cell.weak for side in item.cells for cell in side)]
+        found += (strong or every) if test.strong else every
+    return found
+
+
+def _best(expected: list[Ordering]) -> list[Ordering]:
+    """Return the ordering with the largest ratio, adjusted for the choice (Bonferroni); all must be reversed to refute
+    it."""
+    known = [item for item in expected if item.comparison.ratio is not None]
+    if not known:
+        return expected[:1]
+    best = max(known, key=lambda item: item.comparison.decision.ratio)
+    chances = min(1.0, len(known) * min(item.p for item in known)), max(item.p_against for item in known)
+    return [Ordering(best.larger, best.smaller, best.comparison, cells=best.cells, factor=best.factor, chances=chances)]
 
 
 def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[Ordering]:
@@ -175,16 +232,30 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[Ordering]
     known = [cell for cell in cells.cells if test.over is None or cells.other(cell, test.over)]
     known = [cell for cell in known if len(cell.values)] if test.measured else known
     larger = [cell for cell in known if cell.has({**usual, **test.larger})]
-    if test.value is not None:
+    rest = [name for name in cells.keys if name not in test.cheapest]
+    if cells.judge and not test.smaller:
+        yield from (cells.judge(test, side, ()) for side in _grouped(larger, rest).values())
+        return
+    stated = test.between or (test.value and (test.value, test.value))
+    if stated:
+        low, high = stated
+        middle, factor = math.sqrt(low * high), test.factor * math.sqrt(high / low)
+        published = f"the published {low:g}" + (f" to {high:g}" if test.between else "")
         for cell in larger:
-            compared = decisions.compare_with(cell.values, test.value, test.factor)
-            yield Equality(cell.label, f"the published {test.value:g}", compared, gaps=_gaps(cell), cells=((cell,), ()),
-                         factor=test.factor)  # fmt: skip
+            compared = decisions.compare_with(cell.values, middle, factor)
+            yield Equality(cell.label, published, compared, gaps=_gaps(cell), cells=((cell,), ()), factor=factor)
+        return
+    if test.at_most is not None:
+        for cell in larger:
+            values = cell.values.iloc[:0] if cell.weak else cell.values
+            yield Ordering(f"at most {test.at_most:g}", cell.label,
+                               decisions.compare_with(1 / values, 1 / test.at_most), cell.weak or cell.gap,
+                               cells=((cell,), ()))  # fmt: skip
         return
     if test.rising:
-        rest = [name for name in cells.keys if name != test.rising]
+        others = [name for name in cells.keys if name != test.rising]
         by_size = sorted(larger, key=lambda cell: cell.facts[test.rising or ""])
-        for _, sizes in _grouped(by_size, rest).items():
+        for _, sizes in _grouped(by_size, others).items():
             for smaller, more in itertools.pairwise(sizes):
                 yield _ordering(test, cells, more, smaller)
         return
@@ -196,13 +267,12 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[Ordering]
         for one in larger:
             for other in smaller_of.get(one.at(same), []):
                 if one is not other:
-                    yield _ordering(test, cells, one, other)
+                    yield cells.judge(test, [one], [other]) if cells.judge else _ordering(test, cells, one, other)
         return
-    rest = [name for name in cells.keys if name not in test.cheapest]
     for side in _grouped(larger, rest).values():
-        for others in _grouped(smaller_of.get(side[0].at(same), []), rest).values():
-            if side != others:
-                yield _cheapest(test, side, others)
+        for rivals in _grouped(smaller_of.get(side[0].at(same), []), rest).values():
+            if side != rivals:
+                yield (cells.judge or _cheapest)(test, side, rivals)
 
 
 def _grouped(cells: Sequence[Cell], names: Sequence[str]) -> dict[tuple[Any, ...], list[Cell]]:
@@ -225,7 +295,8 @@ def _ordering(test: Test, cells: Cells, larger: Cell, smaller: Cell) -> Ordering
     if test.over is not None:
         sides = [tuple(filter(None, (cell, cells.other(cell, test.over)))) for cell in (larger, smaller)]
     names = [" / ".join(cell.label for cell in side) for side in sides]
-    kind, times = (Equality, "") if test.compare == "equal" else (Ordering, _times(test.factor))
+    kinds: dict[str, type[Ordering]] = {"equal": Equality, "not_less": _NotLess}
+    kind, times = kinds.get(test.compare, Ordering), "" if test.compare == "equal" else _times(test.factor)
     weak = larger.weak and smaller.weak
     return kind(
         names[0], f"{times}{names[1]}", decisions.compare([], []) if weak else _comparison(test, *sides),
@@ -243,7 +314,7 @@ def _comparison(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> 
         return decisions.compare_products([top, smaller[1].values], [larger[1].values, bottom])
     if test.compare == "within":
         return decisions.compare_with(stats.block_ratios(top, bottom), 1.0)
-    return decisions.compare_means(top, bottom) if test.compare == "means" else decisions.compare(top, bottom)
+    return decisions.compare_means(top, bottom) if test.compare == "means" else larger[0].over(smaller[0], test.factor)
 
 
 def _cheapest(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> Ordering:
@@ -269,32 +340,40 @@ def _missing(speaks_of: Sequence[Selection], expected: Sequence[Ordering]) -> It
 
 
 def as_published(expected: Sequence[Ordering]) -> Evidence:
-    """Single published figures, of which there is one each: as said where they lie so, whatever the margin."""
+    """Return single published figures as evidence: as published where they lie so, whatever the margin."""
     rows = of_orderings(expected).rows
     shown = []
-    for item, ratio in zip(expected, rows["ratio"].astype(float), strict=True):
-        if isinstance(item, Equality):
+    for item, ratio, found in zip(expected, rows["ratio"].astype(float), rows["shown"], strict=True):
+        if isinstance(item, Judged):
+            shown.append(found)
+        elif isinstance(item, Equality):
             alike = 1 / item.factor <= ratio <= item.factor
             shown.append(NOT_MEASURED if math.isnan(ratio) else AS_PUBLISHED if alike else OTHER_WAY)
         else:
-            shown.append(SHOWN.get(np.sign(round(math.log(ratio), 9)), NOT_MEASURED))
+            # A factor that is just reached is reached.
+            sign = np.sign(round(math.log(ratio), 9)) or item.factor != 1
+            shown.append(SHOWN.get(sign, NOT_MEASURED))
     rows = rows.assign(shown=shown)
     return Evidence(rows[rows["shown"] != NOT_MEASURED].reset_index(drop=True))
 
 
 Odd = tuple[Callable[[Any], Evidence], Callable[[], Evidence]]
-"""What no test can say: evidence of a campaign's data, and that of the published figures."""
+"""What no test can express: functions for the evidence of a campaign's data, and of the published figures."""
 
 
 class Claims(tuple[Claim[Any], ...]):
-    """The claims of a study, with the tests behind them."""
+    """The claims of a study with their tests."""
 
     file: ClaimsFile
 
     def orderings(self, id: str, cells: Cells) -> list[Ordering]:
-        """What one claim expects of these cells, in the order of its rows of evidence."""
-        tests = next(item.tests for item in self.file.claims if item.id == id)
-        return orderings(tests, cells, self.file.usual)
+        """Return what one claim expects of these cells, in the order of its rows of evidence."""
+        return _expected(next(item for item in self.file.claims if item.id == id), cells, self.file.usual)
+
+
+def _expected(item: Declared, cells: Cells, usual: Selection) -> list[Ordering]:
+    found = orderings(item.tests, cells, usual)
+    return _best(found) if item.best else found
 
 
 def claims_of(
@@ -318,18 +397,22 @@ def claims_of(
 
     def claim(item: Declared) -> Claim[Any]:
         def evidence(data: Any) -> Evidence:
-            expected = orderings(item.tests, cells_of(data), result.usual)
-            return of_orderings(expected, _missing(item.speaks_of, expected))
+            cells = cells_of(data)
+            expected = _expected(item, cells, result.usual)
+            missing = [*_missing(item.speaks_of, expected)]
+            if item.lacks and not expected:
+                missing.append(Missing(item.lacks, cells.why.get(item.id, NOT_PART.word)))
+            return of_orderings(expected, missing)
 
         @cache
         def of_source() -> Evidence:
-            return as_published(orderings(item.tests, published(), result.usual)) if published else no_figures()
+            return as_published(_expected(item, published(), result.usual)) if published else no_figures()
 
         of_data, of_figures = (functions or {})[item.function] if item.function else (evidence, of_source)
         needs_all = result.needs_all if item.needs_all is None else item.needs_all
         return Claim(
             item.id, item.words, item.source or result.source, of_data, needs_all=needs_all,
-            refuted_by=item.refuted_by, published=of_figures if published else None, asks=item.asks,
+            refuted_by=item.refuted_by, published=of_figures if published and not item.source else None, asks=item.asks,
             set_ups=tuple(item.set_ups or result.set_ups),
         )  # fmt: skip
 

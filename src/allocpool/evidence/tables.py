@@ -180,7 +180,7 @@ def evidence_texts(verdict: Verdict) -> list[str]:
 
 
 def _ratio_in_words(row: Mapping[Hashable, Any], shown: str) -> str:
-    if shown == NOT_MEASURED:
+    if shown == NOT_MEASURED or pd.isna(row["ratio"]):
         return ""
     ratio, n = stats.significant(row["ratio"]), row["trials"]
     if not row["low"] < row["high"]:

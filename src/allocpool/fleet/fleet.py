@@ -1,33 +1,36 @@
-"""Campaigns on all machines of a Dask scheduler at once: what is next is asked per host, and every record is kept here.
+"""Campaigns on all machines of a Dask scheduler at once: what runs next is chosen per host; all records are kept here.
 
-The client decides what runs, host by host, as it would on one machine; a Dask task is one trial. Workers carry the
-resource `TRIAL`, one each, so that nothing else runs then. Nothing is known to Dask alone: a worker that is lost
-costs its trial, a scheduler that is lost costs those that run, and the same command goes on.
+The client chooses for each host as it would on one machine; a Dask task is one trial. Workers carry the resource
+`TRIAL`, one each, so that nothing else runs in that time. Nothing is known to Dask alone: a lost worker costs its
+trial, a lost scheduler those that run, and the same command goes on.
 """
 
 from __future__ import annotations
 
+import gc
 import logging
+import multiprocessing
 import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Executor
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from allocpool import home
 from allocpool.campaign.campaign import Campaign, CampaignStatus, measure_together
-from allocpool.campaign.study import Study, StudyProfile
+from allocpool.campaign.registry import study_named
+from allocpool.campaign.study import Machine, Study, StudyProfile
 from allocpool.errors import UserError
 from allocpool.files import replacing
 from allocpool.fleet import worker
-from allocpool.fleet.store import Answer, AnsweredLauncher, StoredCampaign, make_tables, table_makers
-from allocpool.machine.host import NAME, Host, read_host
-from allocpool.trial.launch import cell_of
+from allocpool.machine.host import NAME, Host, read_host, usable_cores
+from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, TrialRecord, read_record
 from allocpool.trial.runner import Task
@@ -44,11 +47,11 @@ LOST_AFTER_S = 180.0
 """A host without a worker for so long is given up."""
 _LOOK_S = 0.5
 _FIRST_S = 30.0
-"""For a scheduler to answer."""
+"""Within which a scheduler has to answer."""
 _JOINED_S = 180.0
-"""For a first machine to take part: workers that a batch system starts are long in coming."""
+"""Within which a first machine has to take part: batch systems are slow to start workers."""
 _MANY = 1_000
-"""Trials whose tables are worth a process that makes them."""
+"""Trials whose tables are worth a process."""
 _T = TypeVar("_T")
 
 
@@ -58,11 +61,7 @@ class Lost(UserError):
 
 @contextmanager
 def scheduler_at(address: str) -> Iterator[Client]:
-    """A client of the scheduler at ``tcp://HOST:PORT``.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Give a client of the scheduler at ``tcp://HOST:PORT``; UserError where there is none."""
     from distributed import Client
 
     for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
@@ -80,9 +79,9 @@ def scheduler_at(address: str) -> Iterator[Client]:
 
 @contextmanager
 def local_workers(count: int, settings: Sequence[Mapping[str, str]] = ()) -> Iterator[Client]:
-    """A client of a scheduler on this machine with so many workers, each a host by name with its own data.
+    """Give a client of a scheduler on this machine with so many workers, each a host by name with its own data.
 
-    They listen on loopback only, and measure in turns. ``settings`` are environment variables of each beside that.
+    They listen on loopback only, and measure in turns. ``settings`` are further environment variables of each.
     """
     import dask
     from distributed import Client, Nanny, Scheduler, SpecCluster
@@ -109,7 +108,7 @@ def local_workers(count: int, settings: Sequence[Mapping[str, str]] = ()) -> Ite
 
 @dataclass
 class RemoteHost:
-    """A machine of the fleet, with the addresses of its workers."""
+    """A machine of the fleet, with the addresses of its workers; ``machine`` identifies it among equal ones."""
 
     fleet: Fleet
     host: Host
@@ -119,11 +118,10 @@ class RemoteHost:
 
     @property
     def name(self) -> str:
-        """What a reader calls it."""
         return self.host.name or self.machine.split()[0]
 
     def ask(self, function: Callable[..., _T], *arguments: object) -> _T:
-        """Return what a function returns on this host; a worker that is lost costs one more attempt.
+        """Return what a function returns on this host; a lost worker costs one more attempt.
 
         Raises:
             Lost: the host has had no worker for long, or the scheduler is lost.
@@ -142,7 +140,7 @@ class RemoteHost:
                 self.fleet.require_scheduler()
 
     def _answer(self, future: Any, addresses: set[str]) -> tuple[bool, object]:
-        """Return whether there is an answer, and which; there is none where nobody is left to give it."""
+        """Return whether there is an answer, and which."""
         from distributed import KilledWorker
 
         while True:
@@ -150,7 +148,7 @@ class RemoteHost:
                 return True, future.result(timeout=_LOOK_S)
             except TimeoutError:
                 self.fleet.require_scheduler()
-                if not addresses & self.fleet.alive():
+                if not addresses & self.fleet.workers().keys():
                     future.cancel()
                     return False, None
             except KilledWorker:
@@ -161,13 +159,12 @@ class RemoteHost:
 
 
 class Fleet:
-    """The machines behind a scheduler."""
+    """The machines behind a scheduler; ``hosts`` by their fingerprints, ``report`` prints a line."""
 
-    def __init__(self, client: Client, tell: Callable[[str], None]) -> None:
+    def __init__(self, client: Client, report: Callable[[str], None]) -> None:
         self.client = client
         self.hosts: dict[str, RemoteHost] = {}
-        """By the fingerprint of the machine."""
-        self._tell = tell
+        self._report = report
         self._asked = worker.checkout(read_host())
         self._seen: set[str] = set()
         self._examining: dict[str, Any] = {}
@@ -178,7 +175,8 @@ class Fleet:
         if self.client.status not in ("running", "newly-created"):
             raise Lost("the scheduler is lost: nothing finished is; start it again, and the same command goes on")
 
-    def _workers(self) -> dict[str, Any]:
+    def workers(self) -> dict[str, Any]:
+        """Return what the scheduler knows of its workers, by address."""
         self.require_scheduler()
         try:
             # Not `scheduler_info()`: the client empties what that returns every other second, from another thread.
@@ -188,14 +186,10 @@ class Fleet:
             return {}
         return cast(dict[str, Any], found["workers"])
 
-    def alive(self) -> set[str]:
-        """Return the addresses of all workers."""
-        return set(self._workers())
-
     def workers_of(self, host: RemoteHost) -> set[str]:
         """Return the addresses of a host's workers, waited for where there is none just now."""
         ends_s = time.monotonic() + LOST_AFTER_S
-        while not (living := host.addresses & self.alive()):
+        while not (living := host.addresses & self.workers().keys()):
             if time.monotonic() > ends_s:
                 raise Lost(f"host {host.name} is lost: start its worker again, and the same command goes on")
             self.look()
@@ -203,9 +197,9 @@ class Fleet:
         return living
 
     def look(self) -> None:
-        """Have new workers examined, and take in those that have been; print in a line, once, who takes no part."""
+        """Have new workers examined, and accept those that have been; report once which take no part."""
         with self._lock:
-            workers = self._workers()
+            workers = self.workers()
             for address, found in workers.items():
                 if address in self._seen:
                     continue
@@ -215,7 +209,7 @@ class Fleet:
                         worker.examine, self._asked, workers=[address], resources={TRIAL: 1}, pure=False
                     )
                 else:
-                    self._tell(f"worker {address} takes no part: it has no {TRIAL}=1; start it with `{START}`")
+                    self._report(f"worker {address} takes no part: it has no {TRIAL}=1; start it with `{START}`")
             for address, future in list(self._examining.items()):
                 if future.done():
                     del self._examining[address]
@@ -229,27 +223,31 @@ class Fleet:
             examined: worker.Examined = future.result()
         except Exception as error:  # of any kind: what a worker of another version raises is not ours to know
             self.require_scheduler()
-            self._tell(f"worker {address} takes no part: {type(error).__name__}: {' '.join(str(error).split())}")
+            self._report(f"worker {address} takes no part: {type(error).__name__}: {' '.join(str(error).split())}")
             return
         known = self.hosts.get(examined.host.fingerprint())
         where = examined.host.name or examined.machine.split()[0]
         if examined.refused:
-            self._tell(f"{where} ({address}) takes no part: {examined.refused}")
+            self._report(f"{where} ({address}) takes no part: {examined.refused}")
         elif known is None:
             host = RemoteHost(self, examined.host, examined.cores, examined.machine, {address})
             self.hosts[examined.host.fingerprint()] = host
-            self._tell(f"{host.name}: {examined.host.cpu_model}, host {examined.host.fingerprint()}")
+            self._report(f"{host.name}: {examined.host.cpu_model}, host {examined.host.fingerprint()}")
         elif known.machine != examined.machine:
-            self._tell(f"{where} ({address}) takes no part: it is just like {known.name}; name each with {NAME}=NAME")
+            self._report(f"{where} ({address}) takes no part: it is just like {known.name}; name each with {NAME}=NAME")
         else:
             known.addresses.add(address)
 
 
-class _RemoteLauncher(AnsweredLauncher):
-    """What another machine answers to specs."""
+Answer = tuple[str | None, str]
+"""Of a spec: why a machine can't run it, or None; and the hash of the code that it runs there, empty if it can't."""
 
-    def __init__(self, remote: RemoteHost) -> None:
-        super().__init__({})
+
+class _RemoteLauncher(Launcher):
+    """What another machine answers to specs; repetitions have one answer."""
+
+    def __init__(self, remote: RemoteHost, answers: Mapping[TrialSpec, Answer]) -> None:
+        self.answers = dict(answers)
         self._remote = remote
 
     def ask(self, specs: Iterable[TrialSpec], try_flags: bool = False) -> None:
@@ -268,44 +266,59 @@ class _RemoteLauncher(AnsweredLauncher):
     def pace_meter(self) -> PaceMeter:
         return PaceMeter(None)  # the worker reads its own
 
-    def answer(self, spec: TrialSpec) -> Answer:
+    def _answer(self, spec: TrialSpec) -> Answer:
         if cell_of(spec) not in self.answers:
             self.ask([spec])
-        return super().answer(spec)
+        return self.answers[cell_of(spec)]
+
+    def refusal(self, spec: TrialSpec) -> str | None:
+        return self._answer(spec)[0]
+
+    def code_hash(self, spec: TrialSpec) -> str:
+        return self._answer(spec)[1]
 
 
-class HostCampaign(StoredCampaign):
-    """One study under one profile on one machine of the fleet; its records are kept here."""
+class HostCampaign(Campaign):
+    """One study under one profile on a machine of the fleet, whose records are kept here; ``answers`` are those that it
+    has given before."""
 
-    def __init__(self, study: Study[Any], profile: StudyProfile, remote: RemoteHost) -> None:
-        launcher = _RemoteLauncher(remote)
-        super().__init__(study, profile, remote.host, remote.cores, launcher)
-        self._remote = remote
-        launcher.ask(item.spec for item in self.plan() if not item.unavailable)
+    def __init__(
+        self, study: Study[Any], profile: StudyProfile, remote: RemoteHost, answers: Mapping[TrialSpec, Answer] = {}
+    ) -> None:
+        self.launcher = _RemoteLauncher(remote, answers)
+        super().__init__(study, profile, self.launcher)
+        self.remote = remote
+        self.where = f"{remote.name}: "
+        if not answers:
+            self.launcher.ask(item.spec for item in self.plan() if not item.unavailable)
+
+    @cached_property
+    def host(self) -> Host:
+        """The machine that measures."""
+        return self.remote.host
+
+    def machine(self) -> Machine:
+        return Machine(cores=self.remote.cores)
 
     @property
-    def where(self) -> str:
-        return f"{self._remote.name}: "
+    def tidy_folder(self) -> Path:
+        return home.hosts_dir() / self.host.fingerprint() / self.profile.profile / self.study.name
 
     def alone(self) -> AbstractContextManager[None]:
-        """Nothing is held here: the worker holds its machine, a trial long."""
+        """Hold nothing here: the worker holds its machine for each trial."""
         return nullcontext()
 
     def _run(self, task: Task, meter: PaceMeter) -> TrialRecord:
-        files = self._remote.ask(worker.trial, task.trial_id, task.spec, task.attempt, self.profile.disturbed_beyond)
+        files = self.remote.ask(worker.trial, task.trial_id, task.spec, task.attempt, self.profile.disturbed_beyond)
         keep(files, task.folder)
         record = read_record(task.folder)
         if record is None:
-            raise UserError(f"{self._remote.name} sent a record of trial {task.trial_id} that can't be read")
+            raise UserError(f"{self.remote.name} sent a record of trial {task.trial_id} that can't be read")
         return record
 
 
 def keep(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write the files of a trial, its record last: without that it never took place.
-
-    Raises:
-        UserError: a name that is none of a file in that folder.
-    """
+    """Write the files of a trial, its record last; UserError for a name that is none of a file in that folder."""
     if bad := [name for name in files if os.path.basename(name) != name or name in ("", ".", "..")]:
         raise UserError(f"a worker sent a file named {bad[0]!r}, which is none of a trial: start its worker anew")
     if folder.exists():
@@ -313,6 +326,24 @@ def keep(files: Mapping[str, bytes], folder: Path) -> None:
     for name, content in sorted(files.items(), key=lambda item: item[0] == RESULT):
         with replacing(folder / name) as scratch:
             scratch.write_bytes(content)
+
+
+def make_tables(
+    study: str, profile: StudyProfile, host: Host, cores: int, answers: Mapping[TrialSpec, Answer]
+) -> CampaignStatus:
+    """Make and write the tables of one study on one host; return how far it is."""
+    nowhere: Any = None  # all has been answered
+    campaign = HostCampaign(study_named(study), profile, RemoteHost(nowhere, host, cores, "here"), answers)
+    campaign.tables()
+    return campaign.status()
+
+
+def table_makers() -> Executor:
+    """Return a process for each processor to make tables: one alone would take long for those of a hundred hosts.
+
+    They collect no garbage: records and rows are kept until they are written, and looking takes as long again.
+    """
+    return ProcessPoolExecutor(usable_cores(), multiprocessing.get_context("spawn"), initializer=gc.disable)
 
 
 @dataclass
@@ -328,23 +359,20 @@ def run_on(
     client: Client,
     campaigns: Sequence[Campaign],
     minutes: float | None = None,
-    tell: Callable[[str], None] = print,
+    report: Callable[[str], None] = print,
 ) -> list[HostResult]:
-    """Run campaigns on every machine behind the client, each in its own order and time, and make the tables of each.
+    """Run campaigns on every machine behind the client, each in its order and time, and make the tables of each.
 
-    A host that joins in that time takes part; one that is lost, or refused, ends alone.
-
-    Raises:
-        UserError: no machine takes part.
+    A host that joins later takes part; one that is lost, or refused, ends alone. UserError where none takes part.
     """
-    fleet = Fleet(client, tell)
+    fleet = Fleet(client, report)
     results: dict[str, HostResult] = {}
     threads: list[threading.Thread] = []
     begun_s = time.monotonic()
-    found = False
+    waiting = False
     with table_makers() as makers:
         while True:
-            with suppress(Lost):  # told by each host
+            with suppress(Lost):  # each host reports it
                 fleet.look()
             for fingerprint, host in list(fleet.hosts.items()):
                 if fingerprint not in results:
@@ -358,9 +386,9 @@ def run_on(
             waited_s = time.monotonic() - begun_s
             if not threads and waited_s > _JOINED_S:
                 raise UserError(f"no machine takes part: start a worker on each with `{START}`, of this commit")
-            if not threads and not found and waited_s > _LOOK_S:
-                tell(f"waiting for machines: start a worker on each with `{START}`, of this commit")
-                found = True
+            if not threads and not waiting and waited_s > _LOOK_S:
+                report(f"waiting for machines: start a worker on each with `{START}`, of this commit")
+                waiting = True
             time.sleep(_LOOK_S)
 
 
@@ -381,6 +409,6 @@ def _run_host(
     except Exception as error:  # of any kind: that of a thread is reported by nobody else
         result.problem = f"{host.name}: {type(error).__name__}: {' '.join(str(error).split())}"
     for own in here:  # of what is finished, however it ended
-        asked = (own.study.name, own.profile, own.host, own.cores, own.launcher.answers)
+        asked = (own.study.name, own.profile, own.host, host.cores, own.launcher.answers)
         done = make_tables(*asked) if len(own.tasks) < _MANY else makers.submit(make_tables, *asked).result()
         result.states[own.study.name] = replace(done, seconds=took_s.get(own.study.name, 0.0))

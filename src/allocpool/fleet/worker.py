@@ -1,7 +1,7 @@
 """What a worker does on its machine: it is examined, reports what it can run, and runs one trial after the other.
 
-Trials run as on one machine, in children, into the worker's own data folder. So a trial that ends while nobody waits
-for it any more is found there, and handed over when it is asked for again.
+Trials run in children, into the worker's data folder. So a trial that ends while nobody waits for it is found there,
+and handed over when it is asked for again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from allocpool import doctor, home
@@ -26,7 +26,7 @@ from allocpool.trial.runner import alone, run_trial, task_for
 from allocpool.trial.spec import TrialSpec
 
 _PATIENCE_S = 600.0
-"""So long a trial waits for its turn where another one runs on its machine."""
+"""For which a trial waits where another one runs on its machine."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,16 @@ class Checkout:
 
 @dataclass(frozen=True)
 class Examined:
-    """A machine that was looked at; ``refused`` is why it takes no part, in one line, and is None where it does."""
+    """A machine that was examined: ``machine`` identifies it among equal ones, ``refused`` is why it takes no part."""
 
     host: Host
     cores: int
     machine: str
-    """Tells machines apart, also those that are alike."""
     refused: str | None
 
 
 def checkout(host: Host) -> Checkout:
-    """Return the checkout that this process runs, on a machine that has been read."""
+    """Return the checkout on this machine."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256(code_hash(*source_sets()).encode())
     for file in sorted(package.rglob("*.py")):
@@ -59,31 +58,28 @@ def checkout(host: Host) -> Checkout:
 
 @cache
 def _checkout_at_start() -> Checkout:
-    """Return the one whose modules this process has."""
+    """Return the checkout whose modules this process has."""
     return checkout(read_host())
 
 
 class _Here:
-    """What a worker keeps between trials: this machine, what starts trials on it, and its usual pace."""
+    """This machine, what starts trials on it, and its usual pace, kept between trials."""
 
     def __init__(self) -> None:
         self.host = read_host()
         self.launcher = Launcher()
-        self._meter: PaceMeter | None = None
 
-    @property
+    @cached_property
     def meter(self) -> PaceMeter:
         """Made with the first trial: before, the library that it reads with may not be built."""
-        if self._meter is None:
-            self._meter = self.launcher.pace_meter()
-        return self._meter
+        return self.launcher.pace_meter()
 
 
 _here = cache(_Here)
 
 
 def examine(asked: Checkout) -> Examined:
-    """Set this machine up and look whether it can take part in a campaign of this checkout."""
+    """Set this machine up and return whether it can take part in a campaign of this checkout."""
     _here.cache_clear()
     host = _here().host
     return Examined(host, usable_cores(), _machine(), _why_not(asked, checkout(host)))
@@ -112,8 +108,8 @@ def _why_not(asked: Checkout, own: Checkout) -> str | None:
 
 
 def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[tuple[str | None, str]]:
-    """Return for each spec why this machine can't run it (None if it can), and its code hash (empty if it can't).
-    With ``try_flags`` the flags of their JVMs are tried first."""
+    """Return for each spec why this machine can't run it (None if it can), and its code hash (empty if it can't), after
+    trying the flags of their JVMs if asked."""
     launcher = _here().launcher
     if try_flags:
         launcher.prepare(specs)
@@ -127,7 +123,7 @@ def build(specs: Sequence[TrialSpec]) -> None:
 
 
 def trial(trial_id: str, spec: TrialSpec, attempt: int, disturbed_beyond: float | None) -> dict[str, bytes]:
-    """Run a trial, unless it has run here; the files that it left, by name.
+    """Run a trial, unless it has run here; return the files that it left, by name.
 
     Raises:
         UserError: here it is another trial, because the code is another one; or something else was measured too long.

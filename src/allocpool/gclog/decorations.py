@@ -92,7 +92,7 @@ def _token_kinds(tokens: list[bytes]) -> list[str]:
 
 
 def _only_nanos_is_monotonic(tokens: list[bytes]) -> bool | None:
-    """Whether a lone nanosecond stamp is ``timenanos``, if an uptime beside it can tell; None if not."""
+    """Whether a lone nanosecond stamp is ``timenanos``, if an uptime next to it shows it; None if not."""
     nanos = [int(token[:-2]) for token in tokens if _NANOS.fullmatch(token)]
     uptimes = [seconds_to_ns(token[:-1]) for token in tokens if _SECONDS.fullmatch(token)]
     uptimes += [

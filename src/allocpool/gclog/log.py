@@ -41,7 +41,7 @@ class GcLog:
     ``pauses``: one row per stop-the-world pause; those with ``nested`` lie inside another one and must be left out
     of sums (:attr:`outermost`). ``safepoints``: every stop of the threads, collection or not: ``duration_ns`` from
     the request to the release, of it ``reaching_ns`` until the last thread stood. ``stalls``: single threads that
-    waited for memory. ``concurrent_phases``: work beside the application, whole cycles marked ``cycle``. ``heap``:
+    waited for memory. ``concurrent_phases``: work concurrent with the application, cycles marked ``cycle``. ``heap``:
     the heap before and after.
 
     ``unread_count`` counts lines about stopped threads that were not understood; ``unread`` holds the first 100.

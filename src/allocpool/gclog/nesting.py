@@ -1,6 +1,6 @@
 """A pause inside a pause must not be counted twice.
 
-Serial and CMS on JDK 11 run a full collection inside a young one, and both write their own line: summing them told
+Serial and CMS on JDK 11 run a full collection inside a young one, and both write their own line: summing them gave
 4746 ms where the threads stood for 2609. The outer pause's line comes after the inner one's, so when a pause ends,
 those that ended before it are looked at again.
 
@@ -27,7 +27,7 @@ class _Ended:
 
 
 class Nesting:
-    """Finds for each pause, told in the order of a log, the pause that it is nested in."""
+    """Finds for each pause, in the order of a log, the pause that it is nested in."""
 
     def __init__(self, resolution_ns: int) -> None:
         self.inside: dict[int, int | None] = {}  # row of an inner pause -> collection id of the pause around it

@@ -251,7 +251,7 @@ class _Reader:
         self.records.collection_ids.update(map(int, _COLLECTION.findall(lines)))
 
     def finish(self, last: bytes) -> Records:
-        """Settles what only the end of the run can tell, whose last lines are ``last``."""
+        """Settles what only the end of the run shows, whose last lines are ``last``."""
         records, layout = self.records, self._layout
         inside = self._nesting.inside
         records.pauses = [(*row, index in inside, inside.get(index)) for index, row in enumerate(records.pauses)]

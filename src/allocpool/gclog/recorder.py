@@ -1,4 +1,4 @@
-"""The log beside Flight Recorder: two witnesses of the same run that do not know of each other.
+"""The log against Flight Recorder: two independent records of the same run.
 
 ``jdk.GCPhasePause`` is one event per pause, timed by the JVM at other points of its code than the log line: for
 stop-the-world collectors the totals agree within 0.5%, for Shenandoah within 1.3%, for ZGC within about 6%, as the
@@ -40,7 +40,7 @@ class Recording:
 
 
 def read_recording(path: Path) -> Recording:
-    """A record as the golden runs store it beside their log (JSON)."""
+    """A record as the golden runs store it next to their log (JSON)."""
     record = json.loads(path.read_text())
     return Recording(
         name=record["name"],

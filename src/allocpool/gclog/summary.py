@@ -36,7 +36,7 @@ class KindSummary:
 class GcLogSummary:
     """The summary of one log.
 
-    All ``_ms`` are milliseconds, None where the log does not tell. ``pauses`` and its totals leave out the
+    All ``_ms`` are milliseconds, None where the log does not report it. ``pauses`` and its totals leave out the
     ``nested`` ones. ``mmu_pauses`` and ``mmu_stopped`` hold the minimum mutator utilisation (0 to 1) by window
     length in milliseconds: of the pauses alone, and of everything that stops all threads (safepoints with the time
     to reach them, and pauses). ``unread`` counts lines about stopped threads that were not understood,

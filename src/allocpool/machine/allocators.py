@@ -52,8 +52,8 @@ ALLOCATORS: Mapping[str, Allocator] = MappingProxyType(
         )
     }
 )
-"""Every allocator by its name; ``glibc`` is what the process has without a preload, ``glibc_keeping`` the same, told
-not to give memory back, ``glibc_small_cache`` the same, told to cache no buffer."""
+"""Every allocator by its name; ``glibc`` is what the process has without a preload, ``glibc_keeping`` the same, set
+not to give memory back, ``glibc_small_cache`` the same, set to cache no buffer."""
 
 
 def _library_folders() -> list[Path]:

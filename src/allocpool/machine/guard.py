@@ -71,13 +71,13 @@ def _caught_by(process: str) -> int:
     return int(status.partition("SigCgt:")[2].split()[0], 16) & _ENDS_MAKE
 
 
-def _watch(make: str, caught: int, told: threading.Event) -> None:
+def _watch(make: str, caught: int, ended: threading.Event) -> None:
     """End this process once `make` no longer catches a signal that it did: it does so when it ends, and then waits for
     what it has started without telling it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the main thread
-    while not told.wait(_WATCH_S):
+    while not ended.wait(_WATCH_S):
         if _caught_by(make) != caught:
-            if not told.wait(_WATCH_S):
+            if not ended.wait(_WATCH_S):
                 os.kill(os.getpid(), signal.SIGTERM)
             return
 
@@ -132,7 +132,7 @@ class _Guard:
                 stderr=subprocess.DEVNULL, text=True, start_new_session=True,
             )  # fmt: skip
 
-    def tell(self, line: str) -> None:
+    def send(self, line: str) -> None:
         """Name a group (``+7``) or take it back (``-7``). Without a guard a child still dies with its parent."""
         self.start()
         with suppress(OSError, ValueError):
@@ -158,14 +158,14 @@ def guarded(child: subprocess.Popen[bytes]) -> Iterator[None]:
 
     ``child`` leads a group of its own (``start_new_session``), and was started after `start_guard`.
     """
-    _GUARD.tell(f"+{child.pid}")
+    _GUARD.send(f"+{child.pid}")
     try:
         yield
     finally:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-        _GUARD.tell(f"-{child.pid}")
+        _GUARD.send(f"-{child.pid}")
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def control_groups(
 
 def memory_kills() -> int:
     """How many processes the kernel has ended for want of memory since it started, in any control group; 0 where it
-    does not tell."""
+    does not report it."""
     try:
         lines = Path("/proc/vmstat").read_text(encoding="utf-8").splitlines()
     except OSError:

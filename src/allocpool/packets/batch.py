@@ -1,6 +1,6 @@
-"""Mode batch: packets without end. The spec of one trial, and plans made of every configuration x strategy x case.
+"""Mode batch: packets without end. The spec of one trial, and plans of every configuration x strategy x case.
 
-Several studies are made of such trials, so that a configuration two of them ask for is measured once.
+Several studies plan such trials; a configuration that two of them ask for is measured once.
 """
 
 from __future__ import annotations
@@ -29,21 +29,16 @@ from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_
 from allocpool.trial.spec import TrialSpec
 
 PUBLISHED_LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
-"""Those of "To allocate or to pool?"; the others take part where a profile names them."""
+"""Those of "To allocate or to pool?"; a profile may name others."""
 USABLE_HEAP = 0.85
 NEVER_FREES = "pmr_monotonic"
 NEVER_FREED_BYTES = 1064
 """A packet of layout ``flat`` with its buffer: the resource adds nothing."""
 _EXPECTED_NS_PER_PACKET = 250.0
-WARMUP_PACKETS = 60_000_000
-"""The most of a warm-up, at scale 1: G1 25 needs 15 million before a pool's cost is level, and 45 for a dozen young
-collections."""
-ITERATION_PACKETS = 100_000
-"""Of an iteration, at scale 1."""
 
 
 class WindowSpec(PacketsSpec):
-    """What a batch trial states of its measured window beside its seconds: what it must hold to be long enough."""
+    """What a measured window must hold to be long enough, beyond its seconds."""
 
     min_laps: float = Field(default=LAPS, ge=0, description="the measured window lasts at least so many laps")
     min_collections: int = Field(default=0, ge=0, description="and as many collections that pause")
@@ -74,11 +69,12 @@ class BatchSpec(WindowSpec):
         "iterations are then of equal numbers of packets",
     )
     warmup_packets: int = Field(
-        default_factory=lambda spec: scaled(WARMUP_PACKETS, spec["scale"]),
+        # G1 25 needs 15 million before a pool's cost is level, and 45 million for a dozen young collections.
+        default_factory=lambda spec: scaled(60_000_000, spec["scale"]),
         gt=0, le=10**12, description="of a steady trial: the most packets of its warm-up",
     )  # fmt: skip
     iteration_packets: int = Field(
-        default_factory=lambda spec: scaled(ITERATION_PACKETS, spec["scale"], smallest=256),
+        default_factory=lambda spec: scaled(100_000, spec["scale"], smallest=256),
         gt=0, le=10**9, description="of a steady trial: packets of one iteration",
     )  # fmt: skip
     iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000, description="of any other: length of one iteration")
@@ -141,54 +137,48 @@ class Selection(BaseModel):
 
 
 def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:
-    """Every configuration of a selection once."""
+    """Return every configuration of a selection once."""
     sizes = sizes.model_copy(update=selection.window.model_dump() if selection.window else {})
     return [
-        _planned(sizes, Configuration.parse(configuration), strategy, case, block)
-        for configuration in selection.configurations
+        _planned(sizes, configuration, strategy, case, block)
+        for configuration in map(Configuration.parse, selection.configurations)
         for strategy in selection.strategies
-        if Configuration.parse(configuration).offers(strategy)
+        if configuration.offers(strategy)
         for case in selection.cases
     ]
 
 
+_OF_COLLECTIONS = {"min_collections", "min_old_cycles"}
+_OF_TIMED = {"seconds", "steady", "warmup_packets", "iteration_packets"}
+
+
 def _planned(profile: Sizes, configuration: Configuration, strategy: StrategyName, case: Case, block: int) -> Planned:
-    settings: dict[str, Any] = {
-        **configuration.model_dump(exclude_none=True),
-        "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
-        "warmup_seconds": profile.warmup_seconds, "iteration_ms": profile.iteration_ms,
-        "timeout_s": profile.timeout_s, "min_laps": profile.min_laps, "longest_factor": profile.longest_factor,
-    }  # fmt: skip
-    if configuration.language == "java" and not never_frees(configuration.collector):
-        settings |= {"min_collections": profile.min_collections, "min_old_cycles": profile.min_old_cycles}
-    impossible = no_such_pair(configuration, strategy)
-    if impossible:
+    stated = profile.model_dump(include=set(BatchSpec.model_fields) - {"block", "strategy", "case"}, exclude_none=True)
+    timed = {name: stated.pop(name) for name in _OF_TIMED & set(stated)}
+    collects = configuration.language == "java" and not never_frees(configuration.collector)
+    if not collects:
+        stated = {name: value for name, value in stated.items() if name not in _OF_COLLECTIONS}
+    settings = configuration.model_dump(exclude_none=True) | stated
+    settings |= {"strategy": strategy, "case": case, "block": block}
+    if impossible := no_such_pair(configuration, strategy):
         return Planned(BatchSpec(**settings, packets=1), impossible)
     if never_frees(configuration.collector) or configuration.allocator == NEVER_FREES:
-        return _bounded_by_memory(profile, settings)
-    return Planned(BatchSpec(**settings, **_timed(profile)))
+        return _bounded_by_memory(profile, settings, timed)
+    return Planned(BatchSpec(**settings, **timed))
 
 
-def _timed(profile: Sizes) -> dict[str, Any]:
-    """The settings of trials that are measured for a time."""
-    own = {"warmup_packets": profile.warmup_packets, "iteration_packets": profile.iteration_packets}
-    stated = {name: value for name, value in own.items() if value}
-    return {"seconds": profile.seconds, "steady": profile.steady, **stated}
-
-
-def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
+def _bounded_by_memory(profile: Sizes, settings: dict[str, Any], timed: dict[str, Any]) -> Planned:
     """Where nothing is ever freed a trial is as long as its memory: derive the packets that fit."""
     spec = BatchSpec(**settings, packets=1)
-    layout = spec.java_layout
-    if layout is None:
+    if spec.language == "cpp":
         who, takes, given_mb = NEVER_FREES, "", profile.monotonic_mb
         pooled_bytes, per_packet = 0, NEVER_FREED_BYTES
     else:
         who, takes, given_mb = collector_named(spec.collector or "").label, "a heap of ", profile.epsilon_heap_mb
-        pooled_bytes = spec.pool_size * layout.packet_bytes
-        per_packet = layout.parse_bytes + (layout.packet_bytes if spec.strategy in ("alloc", "mix") else 0)
+        pooled_bytes = spec.pool_size * spec.row.packet_bytes
+        per_packet = spec.row.parse_bytes + (spec.row.packet_bytes if spec.strategy in ("alloc", "mix") else 0)
         if per_packet == 0:
-            return Planned(BatchSpec(**settings, **_timed(profile)))
+            return Planned(BatchSpec(**settings, **timed))
         settings = {**settings, "heap_mb": given_mb}
     packets = math.floor((USABLE_HEAP * given_mb * 2**20 - pooled_bytes) / per_packet)
     if packets < 1.5 * spec.fill_packets:
@@ -202,7 +192,8 @@ def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
 def rivals(
     specs: Iterable[PacketsSpec], a: StrategyName, b: StrategyName, primary: bool = True
 ) -> list[Question[TrialSpec]]:
-    """Whether strategy ``a`` costs less than ``b``, for each configuration, case and scale of block 0 that has both."""
+    """Return whether strategy ``a`` costs less than ``b``, for each configuration, case and scale of block 0 that has
+    both."""
     cells: dict[tuple[str, ...], dict[str, PacketsSpec]] = {}
     for spec in specs:
         if spec.block == 0:
@@ -212,13 +203,13 @@ def rivals(
 
 
 def timed(planned: Iterable[Planned]) -> list[BatchSpec]:
-    """The batch trials of a plan that are measured for a time, and so in every block alike."""
+    """Return the batch trials of a plan that are measured for a time."""
     specs = (item.spec for item in planned if not item.unavailable)
     return [spec for spec in specs if isinstance(spec, BatchSpec) and spec.seconds is not None]
 
 
 def every_configuration() -> Iterator[Configuration]:
-    """The rows of the whole study: both published Java layouts on every collector of every runtime, then C++."""
+    """Yield both published Java layouts on every collector of every runtime, then C++."""
     for layout in PUBLISHED_LAYOUTS["java"]:
         for feature in FEATURES:
             for collector in collectors_on(feature):
@@ -234,18 +225,17 @@ def catalogue_of(
     planned: Sequence[Planned],
     spec_type: type[PacketsSpec] = BatchSpec,
 ) -> pd.DataFrame:
-    """One row per configuration key, the known ones first, then what else was asked for; reasons are those of one kind
-    of trials."""
+    """Return one row per configuration key, the known ones first, then others; reasons are of ``spec_type``."""
     reasons: dict[str, set[str]] = {}
     for item in planned:
         if item.unavailable and isinstance(item.spec, spec_type):
             reasons.setdefault(item.spec.configuration.key, set()).add(item.unavailable)
-    rows = []
-    for key in dict.fromkeys([*known, *asked]):
-        left_out = None if key in asked else f"profile {profile} leaves it out"
-        rows.append({
+    rows = [
+        {
             "configuration": Configuration.parse(key).label, "key": key, "planned": key in asked,
-            "left_out_because": left_out,
+            "left_out_because": None if key in asked else f"profile {profile} leaves it out",
             "unavailable_because": "; ".join(sorted(reasons.get(key, ()))) or None,
-        })  # fmt: skip
+        }
+        for key in dict.fromkeys([*known, *asked])
+    ]  # fmt: skip
     return pd.DataFrame(rows)

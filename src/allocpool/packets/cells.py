@@ -1,19 +1,14 @@
-"""A cell is all trials of one configuration, strategy and case: its figure, its spread, or the reason why it is
-empty.
-
-Figures and tables are drawn from cells. Missing cells carry their reason.
-"""
+"""A cell is all trials of one configuration, strategy and case: its figure and spread, or why it has none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from allocpool import stats
-from allocpool.evidence.trials import NOT_RUN, Gap, counted, gap_of, records
+from allocpool.evidence.trials import NOT_RUN, counted, gap_of, records
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
 from allocpool.packets.specs import OPTION_FIELDS, SETTINGS, Configuration
@@ -29,39 +24,38 @@ CONTROLS = collectors_that(lambda row: row.is_control)
 
 
 def with_cost(trials: pd.DataFrame) -> pd.DataFrame:
-    """The trials that ended well and carry a cost per packet."""
+    """Return the trials that ended well and carry a cost per packet."""
     return trials[(trials["status"] == "ok") & trials["ns_per_packet"].notna()]
 
 
 def as_set(trials: pd.DataFrame) -> pd.DataFrame:
-    """The trials with the settings of all, without those that show whether the settings matter."""
+    """Return the trials without those that change a setting to show whether it matters."""
     return trials[~trials[list(SETTINGS)].fillna(False).astype(bool).any(axis=1)]
 
 
 def without_options(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials of configurations without options, as published but for collector and runtime."""
-    plain = [configuration_of(row).departures == () for row in records(trials)]
+    plain = [not configuration_of(row).non_default for row in records(trials)]
     return trials[pd.Series(plain, index=trials.index, dtype=bool)]
 
 
 def one_case_a(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of cases without case A in the size that the article's text gives it, where its other size is among them."""
+    """Return rows without case A in the size of the article's text, where its other size is among them."""
     return rows[rows["case"] != "A10k"] if (rows["case"] == "A").any() else rows
 
 
 def present(order: Iterable[str], values: pd.Series) -> list[str]:
-    """Those of ``order`` that are among the values."""
+    """Return those of ``order`` that are among the values."""
     among = set(values.dropna())
     return [name for name in order if name in among]
 
 
 def configuration_order(rows: pd.DataFrame) -> list[str]:
-    """Configurations as a reader expects them: Java by layout, collector, runtime; then C++ by layout.
+    """Return configurations in reading order: Java by layout, collector, runtime; then C++ by layout.
 
     Raises:
         UserError: an unknown collector; names the known ones.
     """
-    facts = rows.drop_duplicates("configuration")
 
     def rank(order: Sequence[str], value: object) -> int:
         return order.index(str(value)) if str(value) in order else len(order)
@@ -74,13 +68,13 @@ def configuration_order(rows: pd.DataFrame) -> list[str]:
             0 if pd.isna(row.runtime) else int(row.runtime),
             row.configuration,
         )
-        for row in records(facts)
+        for row in records(rows.drop_duplicates("configuration"))
     ]
     return [key[-1] for key in sorted(keys)]
 
 
 def configuration_of(row: Any) -> Configuration:
-    """The configuration of a row of a table, by the row's `CONFIGURATION_FACTS`."""
+    """Return the configuration of a row of a table, by the row's `CONFIGURATION_FACTS`."""
     facts = {fact: getattr(row, fact) for fact in CONFIGURATION_FACTS}
     return Configuration(**{fact: value for fact, value in facts.items() if not pd.isna(value)})
 
@@ -93,60 +87,50 @@ def cells_of(
     plan: pd.DataFrame | None,
     pairs: Iterable[tuple[str, str]],
 ) -> pd.DataFrame:
-    """One row per configuration, strategy and case: the configuration's facts, ``trials``, ``n`` (those that are
-    ``measured``) and ``columns``, which are the ``figures`` of all its trials and of the measured ones.
+    """Return one row per configuration, strategy and case.
 
-    Where none is measured, ``gap`` says why, and ``gap_word`` says it in a word or two. With ``plan`` (a study's plan
-    summary) and the (strategy, case) ``pairs`` that it runs, the planned cells that have not run yet have a row, too.
+    Columns: `CONFIGURATION_FACTS`, ``trials``, ``n`` (those that are ``measured``), and ``columns``, the ``figures`` of
+    all its trials and of the measured ones. Where none is measured, ``gap`` is the reason, ``gap_word`` its short form.
+    With ``plan`` (a study's plan summary) and the (strategy, case) ``pairs`` that it runs, planned cells that have not
+    run yet have a row, too.
     """
     rows: list[_Row] = []
     for key, group in counted(trials).groupby(list(CONFIGURATION), observed=True):
         done = measured(group)
         facts = {fact: group[fact].iloc[0] for fact in CONFIGURATION_FACTS}
         row = {**dict(zip(CONFIGURATION, key, strict=True)), **facts, "trials": len(group), "n": len(done)}
-        rows.append(row | _empty(None if len(done) else gap_of(group)) | (figures(group, done) if len(done) else {}))
-    if plan is not None:
-        rows += _not_run(plan, {tuple(str(row[name]) for name in CONFIGURATION) for row in rows}, list(pairs))
-    names = [*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *columns, "gap", "gap_word"]
-    return pd.DataFrame(rows, columns=names)
-
-
-def _empty(gap: Gap | None) -> _Row:
-    return {"gap": gap and gap.text, "gap_word": gap and gap.word}
-
-
-def _not_run(plan: pd.DataFrame, started: set[tuple[str, ...]], pairs: Sequence[tuple[str, str]]) -> list[_Row]:
-    """Empty rows for the planned cells without a single trial; no plan has strategies that a layout does not offer."""
-    rows = []
-    for planned in records(plan[plan["planned"].astype(bool)]):
+        gap = None if len(done) else gap_of(group)
+        row |= {"gap": gap and gap.text, "gap_word": gap and gap.word}
+        rows.append(row | (figures(group, done) if len(done) else {}))
+    started = {tuple(str(row[name]) for name in CONFIGURATION) for row in rows}
+    pairs = list(pairs)
+    for planned in () if plan is None else records(plan[plan["planned"].astype(bool)]):
         configuration = Configuration.parse(planned.key)
         facts = {name: getattr(configuration, name) for name in CONFIGURATION_FACTS}
         for strategy, case in pairs:
             if configuration.offers(strategy) and (planned.configuration, strategy, case) not in started:
-                names = {"configuration": planned.configuration, "strategy": strategy, "case": case}
-                rows.append({**names, **facts, "trials": 0, "n": 0, **_empty(NOT_RUN)})
-    return rows
+                cell = {"configuration": planned.configuration, "strategy": strategy, "case": case, **facts}
+                rows.append({**cell, "trials": 0, "n": 0, "gap": NOT_RUN.text, "gap_word": NOT_RUN.word})
+    names = [*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *columns, "gap", "gap_word"]
+    return pd.DataFrame(rows, columns=names)
 
 
 _COSTS = ("ns", "low", "high")
 
 
 def cells(
-    trials: pd.DataFrame,
-    plan: pd.DataFrame | None = None,
-    pairs: Iterable[tuple[str, str]] = (),
+    trials: pd.DataFrame, plan: pd.DataFrame | None = None, pairs: Iterable[tuple[str, str]] = ()
 ) -> pd.DataFrame:
-    """One row per configuration, strategy and case of a batch campaign, as `cells_of` makes them.
+    """Return one row per configuration, strategy and case of a batch campaign, as `cells_of` makes them.
 
-    Columns: ``ns`` (geometric mean over trials, ns per packet), ``low`` and ``high`` (both at the figure
-    where few trials give an interval that says nothing), ``published_ns``.
+    Columns: ``ns`` (geometric mean over trials, ns per packet), ``low`` and ``high`` (both at the figure where few
+    trials give no useful interval), ``published_ns``.
     """
 
     def figures(_group: pd.DataFrame, done: pd.DataFrame) -> _Row:
-        interval = stats.geometric_interval(done["ns_per_packet"].astype(float))
-        if interval.high > stats.TOO_WIDE * interval.low:
-            interval = replace(interval, low=interval.estimate, high=interval.estimate)
-        return {"ns": interval.estimate, "low": interval.low, "high": interval.high}
+        found = stats.geometric_interval(done["ns_per_packet"].astype(float))
+        ends = (found.estimate,) * 2 if found.high > stats.TOO_WIDE * found.low else (found.low, found.high)
+        return dict(zip(_COSTS, (found.estimate, *ends), strict=True))
 
     needed = [*CONFIGURATION, *CONFIGURATION_FACTS, "block", "status", "reason", "ns_per_packet"]
     frame = cells_of(trials[needed], _COSTS, with_cost, figures, plan, pairs)
@@ -154,21 +138,17 @@ def cells(
 
 
 def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]:
-    """ns/packet of every cell that has a figure (configuration, strategy, case), each indexed by block."""
+    """Return ns/packet of every cell that has a figure (configuration, strategy, case), each indexed by block."""
     done = with_cost(trials[[*CONFIGURATION, "block", "status", "ns_per_packet"]])
     costs = done.set_index("block")["ns_per_packet"].astype(float)
     groups: Any = done.groupby(list(CONFIGURATION), observed=True).indices
-    return {
-        (str(configuration), str(strategy), str(case)): costs.iloc[rows]
-        for (configuration, strategy, case), rows in groups.items()
-    }
+    return {tuple(map(str, key)): costs.iloc[rows] for key, rows in groups.items()}
 
 
 def by_block(trials: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:
-    """ns/packet of one cell, indexed by block; of many see `costs_by_cell`."""
+    """Return ns/packet of one cell, indexed by block; of many see `costs_by_cell`."""
     here = (trials["configuration"] == configuration) & (trials["strategy"] == strategy) & (trials["case"] == case)
-    done = with_cost(trials.loc[here, ["block", "status", "ns_per_packet"]])
-    return done.set_index("block")["ns_per_packet"].astype(float)
+    return with_cost(trials[here]).set_index("block")["ns_per_packet"].astype(float)
 
 
 def spread_caption(rows: pd.DataFrame) -> str:

@@ -1,13 +1,14 @@
-"""Tidy tables of batch trials, whichever study they belong to: one row per trial, one row per iteration."""
+"""Tidy tables of batch trials of any study: a row per trial, a row per iteration."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
+from pydantic.fields import FieldInfo
 
 from allocpool.campaign.tidy import (
     COUNT,
@@ -31,11 +32,11 @@ from allocpool.campaign.tidy import (
     trial_row,
     whole,
 )
+from allocpool.errors import choices_of
 from allocpool.packets.laps import lap_packets
 from allocpool.packets.measurement import BatchMeasurement, Stretches
-from allocpool.packets.specs import Configuration, Control, PoolOrder, PoolReuse
+from allocpool.packets.specs import Configuration, Options
 from allocpool.packets.strategies import STRATEGIES
-from allocpool.runtimes.flags import JVM_OPTIONS
 from allocpool.trial.record import TrialRecord
 
 COUNTS = {
@@ -51,31 +52,23 @@ COUNTS = {
 }
 
 
+def _option(field: FieldInfo) -> Column:
+    """Return the column of a field of `Options`."""
+    words, empty = str(field.description), field.default is None
+    if choices := choices_of(field.annotation):
+        return choice(choices, words, nullable=empty)
+    if field.annotation in (bool, bool | None):
+        return Column("boolean" if empty else "bool", nullable=empty, description=words)
+    return text(words, nullable=empty)
+
+
 PACKETS_COLUMNS: dict[str, Column] = {
     "language": text("language of the workload: java or cpp"),
     "layout": text("where buffers and parse results live"),
     "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
     "collector": text("garbage collector; empty for C++", nullable=True),
     "allocator": text("what C++ new reaches, or the memory resource in its place; empty for Java", nullable=True),
-    "steps": text("optimisation steps that are on; empty: none, each buffer is an allocation", nullable=True),
-    "compact_headers": Column("boolean", nullable=True, description="compact object headers; empty: as the JVM has it"),
-    "large_pages": Column("boolean", nullable=True, description="transparent huge pages; empty: as the JVM has it"),
-    "lean_view": Column("bool", description="Java: parsing makes a view of 24 bytes, not a read-only duplicate"),
-    "detached": Column("bool", description="Java: packets keep what a parse found as numbers, its objects die young"),
-    "host_cpu": Column("bool", description="C++: compiled for this machine's CPU, not for any of its family"),
-    "pool_order": choice(get_args(PoolOrder), "of free packets at the start: shuffled, or sequential (`fresh`)"),
-    "pool_reuse": choice(get_args(PoolReuse), "which free packet comes next: the last that came back, or the first"),
-    "payload_touch": Column("bool", description="whether the payload is written and read, not only the header"),
-    "control": choice(
-        get_args(Control),
-        "held fixed: nothing (A/A control, `twin`), memory's addresses, when or by which compiler; empty: as usual",
-        nullable=True,
-    ),
-    "lazy_heap": Column("boolean", nullable=True, description="without -XX:+AlwaysPreTouch"),
-    "explicit_gc": Column("boolean", nullable=True, description="without -XX:+DisableExplicitGC"),
-    "pause_target": Column("boolean", nullable=True, description="G1's published pause target, on another collector"),
-    "no_refinement": Column("boolean", nullable=True, description=f"G1: {JVM_OPTIONS['no_refinement'].why}"),
-    "large_young": Column("boolean", nullable=True, description=JVM_OPTIONS["large_young"].why),
+    **{name: _option(field) for name, field in Options.model_fields.items()},
     "configuration": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": choice(STRATEGIES, "dummy, alloc, mix or pool"),
     "case": text("A light, A10k the same as the article's text has it, B realistic, C overload; else messages alive"),
@@ -149,7 +142,7 @@ ITERATIONS = DataFrameSchema(
     {
         "trial_id": text("trial that the iteration belongs to"),
         "iteration": Column("int64", COUNT, description="number within its phase, from 0"),
-        "phase": choice(["fill", "warmup", "measured"], "stretch of the trial"),
+        "phase": choice(["fill", "warmup", "measured"], "part of the trial"),
         "start_ns": Column("int64", COUNT, description="CLOCK_MONOTONIC at the start, ns"),
         "end_ns": Column("int64", COUNT, description="CLOCK_MONOTONIC at the end, ns"),
         "packets": Column("int64", COUNT, description="packets received"),
@@ -163,7 +156,7 @@ SCHEMAS = {"trials": TRIALS, "iterations": ITERATIONS, "cpu": CPU}
 
 
 def packets_columns(record: TrialRecord) -> Row:
-    """The columns that say which packets configuration a trial ran."""
+    """Return the columns that name the configuration of a trial."""
     spec = record.spec
     row = {key: spec[key] for key in PACKETS_COLUMNS if key != "configuration"}
     return {**row, "configuration": _label_of(tuple((key, spec[key]) for key in Configuration.model_fields))}
@@ -175,7 +168,7 @@ def _label_of(settings: tuple[tuple[str, Any], ...]) -> str:
 
 
 def laps_row(row: Mapping[str, Any], packets: int | None, asked: float) -> Row:
-    """The columns on laps of a trial whose measured window held so many packets; ``row`` has its sizes."""
+    """Return the columns on laps of a trial whose measured window held so many packets; ``row`` has its sizes."""
     if pd.isna(packets) or packets is None:
         return dict.fromkeys(LAPS_COLUMNS)
     laps = packets / lap_packets(row["pool_size"], row["queue_size"], row["stored_count"], row["pool_reuse"])
@@ -183,7 +176,7 @@ def laps_row(row: Mapping[str, Any], packets: int | None, asked: float) -> Row:
 
 
 def batch_rows(record: TrialRecord) -> Tables:
-    """The rows of one batch trial in tables ``trials``, ``iterations`` and ``cpu``."""
+    """Return the rows of one batch trial in tables ``trials``, ``iterations`` and ``cpu``."""
     trial = read_trial(record, BatchMeasurement)
     return {
         "trials": [batch_row(trial)],
@@ -193,7 +186,7 @@ def batch_rows(record: TrialRecord) -> Tables:
 
 
 def batch_row(trial: Trial[BatchMeasurement]) -> Row:
-    """The row of one batch trial in table ``trials``."""
+    """Return the row of one batch trial in table ``trials``."""
     record, measurement = trial.record, trial.measurement
     row: Row = {**trial_row(record), **packets_columns(record), "peak_rss_mb": trial.peak_rss_mb}
     if measurement is None:
@@ -231,7 +224,7 @@ FIRST_NS = 30 * 10**9
 
 
 def _warm_up_row(measurement: BatchMeasurement) -> Row:
-    """The columns on the way to the measured window, and on what it holds."""
+    """Return the columns on the warm-up, and on what the measured window holds."""
     warm_up, cycles = measurement.get("warm_up"), measurement.get("old_cycles")
     row: Row = {"window": None if cycles is None else "whole" if cycles else "young only"}
     if warm_up:
@@ -239,22 +232,21 @@ def _warm_up_row(measurement: BatchMeasurement) -> Row:
             "warm_up": warm_up["ended_by"],
             "warmup_packets": warm_up["packets"],
             "warmup_collections": warm_up["collections"],
+            "start_ns_per_packet": cost_since_start(measurement["iterations"], FIRST_NS),
         }
-    stretches = measurement["iterations"]
-    return {**row, "start_ns_per_packet": cost_since_start(stretches, FIRST_NS) if warm_up else None}
+    return row
 
 
-def cost_since_start(stretches: Stretches, first_ns: int) -> float | None:
+def cost_since_start(windows: Stretches, first_ns: int) -> float | None:
     """Return the wall time per packet of the first ``first_ns`` since the first packet, ns.
 
     What a shorter trial has not run of it counts at the cost of its measured window.
     """
-    steady = ns_per_item(stretches["measured"])
-    every = [*stretches["fill"], *stretches["warmup"], *stretches["measured"]]
+    steady = ns_per_item(windows["measured"])
     if steady is None:
         return None
     packets, spent_ns = 0.0, 0
-    for start_ns, end_ns, count in every:
+    for start_ns, end_ns, count in [*windows["fill"], *windows["warmup"], *windows["measured"]]:
         share = min(1.0, (first_ns - spent_ns) / max(1, end_ns - start_ns))
         packets += share * count
         spent_ns += round(share * (end_ns - start_ns))
@@ -264,32 +256,30 @@ def cost_since_start(stretches: Stretches, first_ns: int) -> float | None:
 
 
 def cost_of(record: TrialRecord) -> float | None:
-    """What a packet of a batch trial takes, ns; None for other trials."""
-    stretches = (record.measurement or {}).get("iterations")
-    return ns_per_item(stretches["measured"]) if record.spec["mode"] == "batch" and stretches else None
+    """Return the wall time of a packet of a batch trial, ns; None for other trials."""
+    windows = (record.measurement or {}).get("iterations")
+    return ns_per_item(windows["measured"]) if record.spec["mode"] == "batch" and windows else None
 
 
 def _iteration_columns(trial: Trial[BatchMeasurement]) -> Columns:
-    stretches = trial.measurement["iterations"] if trial.measurement else Stretches(fill=[], warmup=[], measured=[])
-    named = (("fill", stretches["fill"]), ("warmup", stretches["warmup"]), ("measured", stretches["measured"]))
+    windows: Mapping[str, Any] = trial.measurement["iterations"] if trial.measurement else {}
     rows = [
-        (place, phase, start_ns, end_ns, packets, (end_ns - start_ns) / packets)
-        for phase, iterations in named
-        for place, (start_ns, end_ns, packets) in enumerate(iterations)
+        (trial.record.trial_id, place, phase, start_ns, end_ns, packets, (end_ns - start_ns) / packets)
+        for phase in ("fill", "warmup", "measured")
+        for place, (start_ns, end_ns, packets) in enumerate(windows.get(phase, ()))
         if packets
     ]
-    own = [name for name in ITERATIONS.columns if name != "trial_id"]
-    columns = map(list, zip(*rows, strict=True)) if rows else ([] for _ in own)
-    return {"trial_id": [trial.record.trial_id] * len(rows), **dict(zip(own, columns, strict=True))}
+    columns = map(list, zip(*rows, strict=True)) if rows else ([] for _ in ITERATIONS.columns)
+    return dict(zip(ITERATIONS.columns, columns, strict=True))
 
 
 def tidy_batch(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Tables ``trials``, ``iterations`` and ``cpu`` of these trials, checked against their schemas."""
+    """Return tables ``trials``, ``iterations`` and ``cpu`` of these trials, checked against their schemas."""
     return frames(records, batch_rows, SCHEMAS)
 
 
 def summarise_batch(record: TrialRecord) -> dict[str, Any]:
-    """One trial as plain data, for a reader of JSON: the row of table ``trials`` with its counts in one place."""
+    """Return one trial as plain data: the row of table ``trials`` with its counts in one place."""
     trial = read_trial(record, BatchMeasurement)
     row = batch_row(trial)
     counts = {name: row.pop(name, None) for name in COUNTS}

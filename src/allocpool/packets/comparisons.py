@@ -1,4 +1,4 @@
-"""Cells of a batch campaign set against each other: looked up, and counted."""
+"""The set-ups that published claims are judged on, and the cells of a batch campaign that take part."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from allocpool.evidence.declared import Cells
 from allocpool.evidence.trials import NOT_PART, gap_of, newest_release
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
-from allocpool.packets.cells import CONTROLS
-from allocpool.packets.published import family
+from allocpool.packets.cells import CONFIGURATION, CONTROLS
+from allocpool.packets.published import families_of
 from allocpool.packets.specs import PUBLISHED_CASES, Configuration
 from allocpool.runtimes.collectors import FEATURES
 
 POOLING_STRATEGIES = ("alloc", "mix", "pool")
-"""Those that the article sets against each other."""
+"""Those that the article compares."""
 UNDECIDED = "Inconclusive"
 
 
 class Cell(NamedTuple):
-    """One configuration of a batch campaign."""
+    """The key of a cell of a batch campaign."""
 
     configuration: str
     strategy: str
@@ -39,8 +39,9 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class SetUp:
-    """The collectors that stand for the published ones, then or now, on one release of Java; to each belong C++ and the
-    collectors of that release that never free.
+    """The collectors that stand for the published ones on one release of Java.
+
+    C++ and the collectors of that release that never free belong to each set-up.
 
     Attributes:
         name: in tables of verdicts.
@@ -53,23 +54,15 @@ class SetUp:
     families: Mapping[str, str]
 
     def label(self, layout: str, collector: str) -> str:
-        """The configuration of a Java layout on a collector, as tables name it."""
+        """Return the stored name of the configuration of a Java layout on a collector."""
         return Configuration(language="java", layout=layout, collector=collector, runtime=self.runtime).label
 
-    @property
-    def labels(self) -> dict[str, str]:
-        """Configurations that take part, as published but for the collector, each with its family."""
-        return {
-            self.label(layout, collector): name
-            for layout in PUBLISHED_LAYOUTS["java"]
-            for collector, name in self.families.items()
-        }
-
     def among(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """The rows that belong to it, with column ``family``; one with options, steps or another allocator does not."""
-        labels = self.labels
-        controls = [self.label(layout, name) for layout in PUBLISHED_LAYOUTS["java"] for name in cell_data.CONTROLS]
-        keep = rows["configuration"].isin([*labels, *controls, *CPP_LABELS])
+        """Return the rows that belong to it, with column ``family``; non-default options do not."""
+        every = {**self.families, **dict.fromkeys(CONTROLS)}
+        labels = {self.label(layout, name): family
+                  for layout in PUBLISHED_LAYOUTS["java"] for name, family in every.items()}  # fmt: skip
+        keep = rows["configuration"].isin([*labels, *CPP_LABELS])
         return rows[keep].assign(family=rows.loc[keep, "configuration"].map(labels))
 
 
@@ -101,23 +94,17 @@ PUBLISHED = "published"
 def set_up_of(name: str, trials: pd.DataFrame) -> SetUp:
     """Return the set-up of a name; today's is on the newest release that ``trials`` ran on."""
     found = SET_UPS[name]
-    if name != NOW:
-        return found
-    return replace(found, runtime=newest_release(trials, _PUBLISHED_ON, found.runtime))
+    return replace(found, runtime=newest_release(trials, _PUBLISHED_ON, found.runtime)) if name == NOW else found
 
 
 def with_families(rows: pd.DataFrame, set_up: str, of: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The rows of a set-up with their published collector in ``family``; all rows of the published tables.
+    """Return the rows of a set-up with their published collector in ``family``; all rows of the published tables.
 
-    ``of``: the trials that the rows come from, which tell what is today's release; the rows themselves by default.
+    ``of``: the trials that the rows come from, whose newest release is today's; the rows by default.
     """
     if set_up != PUBLISHED:
         return set_up_of(set_up, rows if of is None else of).among(rows)
-    families = [
-        family(str(language), collector)
-        for language, collector in zip(rows["language"], rows["collector"], strict=True)
-    ]
-    return rows.assign(family=pd.Series(families, index=rows.index, dtype="object"))
+    return rows.assign(family=families_of(rows))
 
 
 _NO_COSTS = pd.Series(dtype=float)
@@ -136,22 +123,20 @@ class Batch:
         return cell_data.costs_by_cell(self._started)
 
     def values(self, cell: Cell) -> pd.Series:
-        """ns/packet indexed by block; empty when no trial of the cell finished."""
-        return self._values.get((cell.configuration, cell.strategy, cell.case), _NO_COSTS)
+        """Return ns/packet indexed by block; empty when no trial of the cell finished."""
+        return self._values.get(cell, _NO_COSTS)
 
     @cached_property
     def cells(self) -> Cells:
         """What claims are put to: every configuration in reading order, with every strategy, in every published case.
 
-        Collectors that never free have ``control``: they count nowhere but where they are asked for.
+        Collectors that never free have ``control``: they count only where a claim asks for them.
         """
-        groups = self._started[[*cell_data.CONFIGURATION, "status", "reason"]].groupby(
-            list(cell_data.CONFIGURATION), observed=True
-        )
+        groups = self._started[[*CONFIGURATION, "status", "reason"]].groupby(list(CONFIGURATION), observed=True)
         gaps = {key: gap_of(group).text for key, group in groups}
-        names = ["language", "layout", "family", "collector"]
-        known: Any = self.facts[names].astype(object).where(self.facts[names].notna(), None).to_dict("index")
-        facts = {name: known[name] for name in cell_data.configuration_order(self.facts.reset_index())}
+        known = self.facts[["language", "layout", "family", "collector"]].astype(object)
+        known = known.loc[cell_data.configuration_order(self.facts.reset_index())]
+        facts: dict[str, Any] = known.where(known.notna(), None).to_dict("index")
         if self._set_up:
             for layout in PUBLISHED_LAYOUTS["java"]:
                 control = {"language": "java", "layout": layout, "family": None, "collector": "epsilon"}
@@ -170,5 +155,5 @@ class Batch:
 
 
 def listed(names: Sequence[str]) -> str:
-    """``a, b and c``."""
+    """Return ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,4 +1,4 @@
-"""How readers see the packets workload: names of configurations, and how many messages are alive."""
+"""Names of configurations as readers see them, and how many messages are alive."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from allocpool.runtimes.collectors import collector_named
 
 def name_of(configuration: Configuration) -> str:
     """Return a configuration as a stranger reads it: ``G1, JDK 25``, ``C++ flat``."""
+    layout = configuration.layout.replace("_", " ")
     if configuration.language == "cpp":
-        words = [f"C++ {configuration.layout.replace('_', ' ')}"]
+        words = [f"C++ {layout}"]
     else:
-        layout = [] if configuration.layout == "heap" else [f"{configuration.layout.replace('_', ' ')} buffers"]
-        words = [collector_named(configuration.collector or "").label, f"JDK {configuration.runtime}", *layout]
-    return ", ".join([*words, *([configuration.beside_layout] if configuration.beside_layout else [])])
+        words = [collector_named(configuration.collector or "").label, f"JDK {configuration.runtime}"]
+        words += [] if layout == "heap" else [f"{layout} buffers"]
+    return ", ".join(filter(None, [*words, configuration.beyond_layout]))
 
 
 def names_in(trials: pd.DataFrame) -> dict[str, str]:
@@ -35,15 +36,10 @@ def labelled(table: pd.DataFrame, held: tuple[str, str] = ("queue_size", "stored
     return table.assign(alive=table[held[0]] + table[held[1]]) if set(held) <= set(table) else table
 
 
+_COSTS = ("", "cpu_", "warmup_", "start_", "prologue_")
 READABLE = Readable(
     cost="ns_per_message",
-    columns={
-        "ns_per_packet": "ns_per_message",
-        "cpu_ns_per_packet": "cpu_ns_per_message",
-        "warmup_ns_per_packet": "warmup_ns_per_message",
-        "start_ns_per_packet": "start_ns_per_message",
-        "prologue_ns_per_packet": "prologue_ns_per_message",
-    },
+    columns={f"{which}ns_per_packet": f"{which}ns_per_message" for which in _COSTS},
     label=labelled,
 )
 """Of studies whose trials run packets."""

@@ -1,14 +1,12 @@
-"""The layouts of Java and of C++: what holds them, what they need, which strategies make sense with them,
-and which steps of the ladder they have.
+"""The layouts of Java and of C++: one row says what specs, launches and plans must know of each.
 
-One row says all that specs, launches and plans must know of a layout; what it does is in ``workloads/`` and in
-``native/src/packets``.
+The code of a layout is in ``workloads/`` or in ``native/src/packets``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from allocpool.errors import UserError, unknown_choice
@@ -16,7 +14,7 @@ from allocpool.packets.strategies import STRATEGIES, Language
 from allocpool.runtimes.collectors import FEATURES
 
 STEPS = ("inline", "contiguous", "one_line", "stride", "huge_pages", "prefetch")
-"""The ladder of both languages, in order. Without any the buffer is an allocation of its own (``separate``).
+"""The optimisation steps of both languages, in order. Without any the buffer is a separate allocation (``separate``).
 
 - ``inline``: the buffer is a part of its packet.
 - ``contiguous``: all packets lie in one region.
@@ -25,23 +23,17 @@ STEPS = ("inline", "contiguous", "one_line", "stride", "huge_pages", "prefetch")
 - ``huge_pages``: the region is on huge pages. Java's option ``large_pages`` asks for the same.
 - ``prefetch``: what will be touched soon is fetched before.
 """
-_FLAT = ("dummy", "mix", "pool")
-_SMALL_HEAP_MB = 256
-_DIRECT_MB = 2048
-_RETAINED_DIRECT_MB = 8192
-"""For an allocator that gives a chunk back only when all of its buffers are free (github.com/netty/netty/issues/15311):
-one packet in sixteen goes to the store and stays long, so nearly every chunk outlives most of its buffers."""
 
 
 @dataclass(frozen=True)
-class Ladder:
+class OptimisationSteps:
     """The steps that a layout has.
 
     Attributes:
         always: those it can't be without.
         choice: those that are switches.
         all_on: whether the switches are on unless some are named.
-        rests_on: pairs of a switch and what it can't be on without.
+        rests_on: what a switch can't be on without.
     """
 
     always: tuple[str, ...] = ()
@@ -55,7 +47,7 @@ class Ladder:
         return _in_order((*self.always, *self.choice) if self.all_on else self.always)
 
     def checked(self, layout: str, asked: str | None) -> str | None:
-        """The steps asked for, comma-separated, with those that are always there, in the order of the ladder.
+        """Return the steps asked for and those that are always there, comma-separated, in the order of `STEPS`.
 
         Raises:
             UserError: a step that the layout does not have, or one without what it rests on.
@@ -78,173 +70,95 @@ def _in_order(steps: Collection[str]) -> str | None:
 
 
 @dataclass(frozen=True)
-class JavaLayout:
-    """Where buffers and parse results of a Java processor live.
+class Layout:
+    """Where buffers and parse results live.
 
     Attributes:
-        heap_mb: heap at scale 1, MiB.
+        strategies: those that make sense with it, in table order.
+        because: why no others do.
+        steps: its optimisation steps.
+        heap_mb: Java: heap at scale 1, MiB.
         packet_bytes: upper bound of one packet on the Java heap, for sizing runs without a collector.
         parse_bytes: upper bound of what else one packet leaves behind there: what a parse makes, what a library does.
         module: Maven module under ``workloads/`` that holds it.
-        strategies: those that make sense with it; None: all of Java.
         direct_mb: limit of direct memory at scale 1, MiB; 0: its buffers are on the heap.
         slots: whether it has one region with room for a fixed number of packets.
         oldest: first feature release that it runs on.
-        ladder: its steps.
         byte_buffers: whether a packet is an object with a ``ByteBuffer``, which options ``lean_view`` and ``detached``
             are about.
+        resources: C++: whether memory resources can make its packets in place of ``new``.
     """
 
-    heap_mb: int
-    packet_bytes: int
-    parse_bytes: int
+    strategies: tuple[str, ...] = ()
+    because: str = ""
+    steps: OptimisationSteps = OptimisationSteps()
+    heap_mb: int = 2048
+    packet_bytes: int = 0
+    parse_bytes: int = 0
     module: str = "packets"
-    strategies: tuple[str, ...] | None = None
     direct_mb: int = 0
     slots: bool = False
     oldest: int = FEATURES[0]
-    ladder: Ladder = Ladder()
     byte_buffers: bool = False
-
-    @property
-    def offered(self) -> tuple[str, ...]:
-        """Strategies that it goes with."""
-        return _implemented("java", self.strategies)
-
-    def why_not(self, name: str, strategy: str) -> str | None:
-        """One line that says why the layout can't go with the strategy, or None when it can."""
-        offered = self.offered
-        if strategy in offered:
-            return None
-        return f"layout {name} has no strategy {strategy!r}: choose one of {', '.join(offered)}"
-
-
-@dataclass(frozen=True)
-class CppLayout:
-    """Where buffers and parse results of a C++ processor live.
-
-    Attributes:
-        strategies: those that make sense with it; None: all of C++.
-        because: why no others do.
-        ladder: its steps.
-        resources: whether memory resources can make its packets in place of ``new``.
-    """
-
-    strategies: tuple[str, ...] | None = None
-    because: str = ""
-    ladder: Ladder = Ladder()
     resources: bool = False
 
-    @property
-    def offered(self) -> tuple[str, ...]:
-        """Strategies that it goes with."""
-        return _implemented("cpp", self.strategies)
-
-    def why_not(self, name: str, strategy: str) -> str | None:
-        """One line that says why the layout can't go with the strategy, or None when it can."""
-        offered = self.offered
-        if strategy in offered:
+    def refusal(self, name: str, strategy: str) -> str | None:
+        """Return why the layout, called ``name``, can't go with the strategy, in one line; None when it can."""
+        if strategy in self.strategies:
             return None
         because = f" ({self.because})" if self.because else ""
-        return f"layout {name} has no strategy {strategy}: choose one of {', '.join(offered)}{because}"
+        return f"layout {name} has no strategy {strategy}: choose one of {', '.join(self.strategies)}{because}"
 
 
-def _implemented(language: Language, some: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The strategies of a language, or those of some that it implements."""
-    return tuple(
-        name
-        for name, strategy in STRATEGIES.items()
-        if language in strategy.languages and (some is None or name in some)
-    )
+def _implemented(language: Language) -> tuple[str, ...]:
+    return tuple(name for name, strategy in STRATEGIES.items() if language in strategy.languages)
 
 
-_JAVA_FLAT = Ladder(always=("contiguous",), choice=("one_line", "stride", "prefetch"), all_on=True)
-_CPP_OBJECTS = (("one_line", "inline"), ("stride", "one_line"), ("prefetch", "inline"))
-"""An object can be aligned, padded and fetched as a whole only where it is one."""
+_OBJECTS = Layout(_implemented("java"), byte_buffers=True)
+_CONTIGUOUS = OptimisationSteps(("contiguous",), ("one_line", "stride", "prefetch"), all_on=True)
+_REGION = Layout(("dummy", "mix", "pool"), heap_mb=256, direct_mb=2048, slots=True, steps=_CONTIGUOUS)
+_NETTY = Layout(("dummy", "alloc"), packet_bytes=512, parse_bytes=256, module="pools", direct_mb=2048)
 
-JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
+JAVA_LAYOUTS: Mapping[str, Layout] = MappingProxyType(
     {
-        "heap": JavaLayout(heap_mb=2048, packet_bytes=1152, parse_bytes=256, byte_buffers=True),
-        "native": JavaLayout(
-            heap_mb=1024, packet_bytes=128, parse_bytes=256, direct_mb=_DIRECT_MB, slots=True, byte_buffers=True
+        "heap": replace(_OBJECTS, packet_bytes=1152, parse_bytes=256),
+        "native": replace(_OBJECTS, packet_bytes=128, parse_bytes=256, heap_mb=1024, direct_mb=2048, slots=True),
+        "flat": _REGION,
+        "flat_ffm": replace(_REGION, module="foreign", oldest=25),
+        "netty_pooled": _NETTY,
+        "netty_unpooled": _NETTY,
+        # It gives a chunk back only when all of its buffers are free (github.com/netty/netty/issues/15311). One packet
+        # in sixteen stays in the store for long, so nearly every chunk outlives most of its buffers.
+        "netty_adaptive": replace(_NETTY, direct_mb=8192),
+        "commons_pool": replace(
+            _OBJECTS, packet_bytes=1536, parse_bytes=496, strategies=("mix", "pool"), module="pools"
         ),
-        "flat": JavaLayout(
-            heap_mb=_SMALL_HEAP_MB,
-            packet_bytes=0,
-            parse_bytes=0,
-            strategies=_FLAT,
-            direct_mb=_DIRECT_MB,
-            slots=True,
-            ladder=_JAVA_FLAT,
-        ),
-        "flat_ffm": JavaLayout(
-            heap_mb=_SMALL_HEAP_MB,
-            packet_bytes=0,
-            parse_bytes=0,
-            module="foreign",
-            strategies=_FLAT,
-            direct_mb=_DIRECT_MB,
-            slots=True,
-            oldest=25,
-            ladder=_JAVA_FLAT,
-        ),
-        **{
-            name: JavaLayout(
-                heap_mb=2048,
-                packet_bytes=512,
-                parse_bytes=256,
-                module="pools",
-                strategies=("dummy", "alloc"),
-                direct_mb=direct_mb,
-            )
-            for name, direct_mb in (
-                ("netty_pooled", _DIRECT_MB),
-                ("netty_unpooled", _DIRECT_MB),
-                ("netty_adaptive", _RETAINED_DIRECT_MB),
-            )
-        },
-        "commons_pool": JavaLayout(
-            heap_mb=2048,
-            packet_bytes=1536,
-            parse_bytes=496,
-            module="pools",
-            strategies=("mix", "pool"),
-            byte_buffers=True,
-        ),
-        "agrona": JavaLayout(
-            heap_mb=_SMALL_HEAP_MB,
-            packet_bytes=0,
-            parse_bytes=0,
-            module="pools",
-            strategies=_FLAT,
-            direct_mb=_DIRECT_MB,
-            slots=True,
-            ladder=_JAVA_FLAT,
-        ),
+        "agrona": replace(_REGION, module="pools"),
     }
 )
-"""Every Java layout by its name."""
 
-CPP_LAYOUTS: Mapping[str, CppLayout] = MappingProxyType(
+_CPP = Layout(_implemented("cpp"))
+_CPP_STEPS = OptimisationSteps(
+    choice=("inline", "one_line", "stride", "prefetch"),
+    # An object can be aligned, padded and prefetched only where it is one.
+    rests_on=(("one_line", "inline"), ("stride", "one_line"), ("prefetch", "inline")),
+)
+CPP_LAYOUTS: Mapping[str, Layout] = MappingProxyType(
     {
-        "allocating": CppLayout(ladder=Ladder(choice=("inline",))),
-        "flat": CppLayout(
-            ladder=Ladder(choice=("inline", "one_line", "stride", "prefetch"), rests_on=_CPP_OBJECTS), resources=True
-        ),
-        "slab": CppLayout(
-            strategies=("dummy", "pool"),
+        "allocating": replace(_CPP, steps=OptimisationSteps(choice=("inline",))),
+        "flat": replace(_CPP, steps=_CPP_STEPS, resources=True),
+        "slab": Layout(
+            ("dummy", "pool"),
             because="a slab's memory is all there at the start: nothing is left to allocate",
-            ladder=Ladder(always=("contiguous",), choice=("one_line", "stride", "huge_pages", "prefetch"), all_on=True),
+            steps=replace(_CONTIGUOUS, choice=("one_line", "stride", "huge_pages", "prefetch")),
         ),
     }
 )
-"""Every C++ layout by its name."""
 
 LAYOUTS: dict[Language, tuple[str, ...]] = {"java": tuple(JAVA_LAYOUTS), "cpp": tuple(CPP_LAYOUTS)}
 LAYOUT_NAMES = tuple(dict.fromkeys(name for layouts in LAYOUTS.values() for name in layouts))
 
 
-def ladder_of(language: Language, layout: str) -> Ladder:
-    """The steps of a layout; none where there is no such layout."""
-    row = JAVA_LAYOUTS.get(layout) if language == "java" else CPP_LAYOUTS.get(layout)
-    return row.ladder if row else Ladder()
+def layout_of(language: Language, name: str) -> Layout:
+    """Return the row of a layout; an empty one where the language has no such layout."""
+    return (JAVA_LAYOUTS if language == "java" else CPP_LAYOUTS).get(name, Layout())

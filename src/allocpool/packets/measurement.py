@@ -1,4 +1,4 @@
-"""What a trial of the packets workload measures: the contract between its child and the tables."""
+"""What the child of a trial of packets measures, for the tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from allocpool.trial.measurement import CpuTime, Iteration, Outcome
 
 
 class Stretches(TypedDict):
-    """The iterations of each stretch of a batch trial, which follow each other without a pause."""
+    """The iterations of each part of a batch trial; the parts follow each other without a pause."""
 
     fill: list[Iteration]
     warmup: list[Iteration]
@@ -18,7 +18,7 @@ class Stretches(TypedDict):
 
 
 class Memory(TypedDict):
-    """What the workload's memory is: columns of table ``trials``."""
+    """Columns of table ``trials``."""
 
     huge_pages_mb: float | None
     region_mb: NotRequired[float | None]

@@ -1,9 +1,9 @@
-"""The packets workload as its specification sees it: sizes, strategies, layouts and configurations.
+"""Specs of the packets workload: sizes, configurations and their options.
 
 The model is that of "To allocate or to pool?" (pzemtsov.github.io, 2019): a generator obtains packets from a
 strategy, an internal queue delays them, parsing makes objects or none, a store keeps the TCP packets. The sizes are
-the article's at ``scale`` 1; ``scale`` multiplies pool, queue, store and heap together, so that a small profile keeps
-the ratio of live set to heap.
+the article's at ``scale`` 1, which multiplies pool, queue, store and heap together and so keeps the ratio of live set
+to heap.
 """
 
 from __future__ import annotations
@@ -19,23 +19,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.machine.personality import FIXED_ADDRESSES, addresses_can_be_fixed
-from allocpool.packets.layouts import (
-    CPP_LAYOUTS,
-    JAVA_LAYOUTS,
-    LAYOUT_NAMES,
-    LAYOUTS,
-    STEPS,
-    JavaLayout,
-    Ladder,
-    ladder_of,
-)
+from allocpool.packets.layouts import CPP_LAYOUTS, JAVA_LAYOUTS, LAYOUT_NAMES, LAYOUTS, STEPS, Layout, layout_of
 from allocpool.packets.strategies import POOL_SIZE, STRATEGIES, Language, StrategyName
-from allocpool.runtimes.collectors import (
-    ARTICLE_PAUSE_TARGET_MS,
-    FEATURES,
-    check_combination,
-    collector_named,
-)
+from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS, FEATURES, check_combination, collector_named
 from allocpool.runtimes.flags import JVM_OPTIONS, option_flags
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
@@ -90,8 +76,7 @@ Control = Literal["twin", "fixed_addresses", "foreground", "c1_only"]
 """What the instrument holds fixed to explain what trials differ by: nothing, so that a configuration has two names; the
 addresses of memory; when code is compiled; by which compiler."""
 SETTINGS = ("lazy_heap", "explicit_gc", "pause_target")
-"""Options that show whether a setting matters: no configuration that a program would choose."""
-HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
+"""Options that show whether a setting matters; no program would choose them."""
 SMALLEST_MB = 16
 TCP_ONE_IN = 16
 MOST_PACKETS = 2**30
@@ -111,28 +96,22 @@ _CPP_PACKET_BYTES = 1280
 
 
 class Option(NamedTuple):
-    """A word of a configuration that says how it departs from the published one."""
+    """A word of a configuration for one non-default value of a field."""
 
     field: str
-    """Of specs, and column of tables."""
     value: object
-    """Of the field, where the option is on."""
     language: Language | None = None
     """The one that has it; None: both."""
 
 
+_OF_JAVA = (
+    "compact_headers", "large_pages", "lean_view", "lazy_heap", "explicit_gc", "pause_target", "no_compact_headers",
+    "no_refinement", "large_young", "detached",
+)  # fmt: skip
 OPTIONS: Mapping[str, Option] = MappingProxyType(
-    {
-        "compact_headers": Option("compact_headers", True, "java"),
-        "large_pages": Option("large_pages", True, "java"),
-        "lean_view": Option("lean_view", True, "java"),
-        "lazy_heap": Option("lazy_heap", True, "java"),
-        "explicit_gc": Option("explicit_gc", True, "java"),
-        "pause_target": Option("pause_target", True, "java"),
+    {word: Option(word, True, "java") for word in _OF_JAVA}
+    | {
         "no_compact_headers": Option("compact_headers", False, "java"),
-        "no_refinement": Option("no_refinement", True, "java"),
-        "large_young": Option("large_young", True, "java"),
-        "detached": Option("detached", True, "java"),
         "host_cpu": Option("host_cpu", True, "cpp"),
         "fresh": Option("pool_order", "fresh"),
         "fifo": Option("pool_reuse", "fifo"),
@@ -148,47 +127,71 @@ OPTION_FIELDS = tuple(dict.fromkeys(option.field for option in OPTIONS.values())
 
 
 def options_of(language: str) -> tuple[str, ...]:
-    """The words of the options that a language has."""
+    """Return the words of the options that a language has."""
     return tuple(word for word, option in OPTIONS.items() if option.language in (None, language))
 
 
 def options_on(row: object) -> tuple[str, ...]:
-    """The words of the options that are on, of whatever has their fields as attributes: a spec, a row of a table."""
+    """Return the words of the options that are on, of a spec, a configuration or a row of a table."""
     # As texts: what pandas has for a missing value compares to a missing value again.
     return tuple(word for word, option in OPTIONS.items() if str(getattr(row, option.field, None)) == str(option.value))
 
 
 def jvm_options(row: object) -> tuple[str, ...]:
-    """The words of the options that are on and change the JVM."""
+    """Return the words of the options that are on and change the JVM."""
     return tuple(word for word in options_on(row) if word in JVM_OPTIONS)
 
 
-class Configuration(BaseModel):
-    """One row of a results table: layout with runtime and collector, or layout with allocator; with its steps and how
-    it departs from what was published. Whatever is left out is as published."""
+class Options(BaseModel):
+    """What configurations and specs share beyond layout, runtime and allocator; each field is a column of tables, too.
+
+    Defaults are as published.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    steps: str | None = Field(
+        default=None,
+        description="optimisation steps that are on; empty: none, each buffer is an allocation",
+    )
+    compact_headers: bool | None = Field(default=None, description="compact object headers; empty: as the JVM has it")
+    large_pages: bool | None = Field(default=None, description="transparent huge pages; empty: as the JVM has it")
+    lean_view: bool = Field(
+        default=False, description="Java: parsing makes a view of 24 bytes, not a read-only duplicate"
+    )
+    detached: bool = Field(
+        default=False, description="Java: packets keep what a parse found as numbers, its objects die young"
+    )
+    host_cpu: bool = Field(default=False, description="C++: compiled for this machine's CPU, not for any of its family")
+    pool_order: PoolOrder = Field(
+        default="aged", description="of free packets at the start: shuffled, or sequential (`fresh`)"
+    )
+    pool_reuse: PoolReuse = Field(
+        default="lifo", description="which free packet comes next: the last that came back, or the first"
+    )
+    payload_touch: bool = Field(
+        default=False, description="whether the payload is written and read, not only the header"
+    )
+    control: Control | None = Field(
+        default=None,
+        description="held fixed: nothing (A/A control, `twin`), memory's addresses, when or by which compiler; "
+        "empty: as usual",
+    )
+    lazy_heap: bool | None = Field(default=None, description="without -XX:+AlwaysPreTouch")
+    explicit_gc: bool | None = Field(default=None, description="without -XX:+DisableExplicitGC")
+    pause_target: bool | None = Field(default=None, description="G1's published pause target, on another collector")
+    no_refinement: bool | None = Field(default=None, description=f"G1: {JVM_OPTIONS['no_refinement'].why}")
+    large_young: bool | None = Field(default=None, description=JVM_OPTIONS["large_young"].why)
+
+
+class Configuration(Options):
+    """One row of a results table: layout with runtime and collector, or layout with allocator, and options."""
 
     language: Language
     layout: str
     runtime: int | None = None
     collector: str | None = None
     allocator: str | None = None
-    steps: str | None = None
-    compact_headers: bool | None = None
-    large_pages: bool | None = None
-    lean_view: bool = False
-    lazy_heap: bool | None = None
-    explicit_gc: bool | None = None
-    pause_target: bool | None = None
-    no_refinement: bool | None = None
-    large_young: bool | None = None
-    detached: bool = False
-    host_cpu: bool = False
-    pool_order: PoolOrder = "aged"
-    pool_reuse: PoolReuse = "lifo"
-    payload_touch: bool = False
-    control: Control | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -215,41 +218,45 @@ class Configuration(BaseModel):
                 "cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]"
             )
         cls(**settings, layout=words[0]).require_known_words()
-        ladder = ladder_of(settings["language"], words[0])
+        allowed = layout_of(settings["language"], words[0]).steps
         steps = None
         if rest and not set(rest[0].split("+")).isdisjoint(STEPS):
             steps = rest.pop(0).replace("+", ",")
         for word in rest:
             if word not in options_of(language):
-                raise unknown_choice(
-                    "option or step" if ladder.choice else "option", word, (*options_of(language), *ladder.choice)
-                )
+                what = "option or step" if allowed.choice else "option"
+                raise unknown_choice(what, word, (*options_of(language), *allowed.choice))
         on = {OPTIONS[word].field: OPTIONS[word].value for word in rest}
         if len(on) < len(set(rest)):
             raise UserError(f"configuration {text!r} has two options of one kind: leave one of {', '.join(rest)} out")
-        configuration = cls(**settings, layout=words[0], steps=ladder.checked(words[0], steps), **on)
+        settings |= {"layout": words[0], "steps": allowed.checked(words[0], steps), **on}
+        configuration = cls(**settings)
         configuration.require_known_words()
         return configuration
 
     @classmethod
     def of(cls, row: Mapping[str, Any] | pd.Series) -> Self:
-        """The configuration that a row of a table is of, by its columns."""
+        """Return the configuration of a row of a table, by its columns."""
         values = {name: row[name] for name in cls.model_fields if not pd.isna(row[name])}
         return cls.model_validate(values | ({"runtime": int(values["runtime"])} if "runtime" in values else {}))
 
     def without(self, *words: str) -> Self:
-        """The same with these options off."""
+        """Return the same with these options off."""
         defaults = type(self).model_fields
         fields = (OPTIONS[word].field for word in words)
         return self.model_copy(update={field: defaults[field].default for field in fields})
 
     @property
     def plain(self) -> Self:
-        """The same as its layout has it: its own steps, no option."""
-        return self.without(*OPTIONS).model_copy(update={"steps": self.ladder.default})
+        """The same with its layout's default steps and no option."""
+        return self.without(*OPTIONS).model_copy(update={"steps": self.row.steps.default})
 
     def require_known_words(self) -> None:
-        """UserError that names the valid choices where a word is outside the vocabulary."""
+        """Check every word.
+
+        Raises:
+            UserError: a word that does not exist or does not go with the others; names the valid ones.
+        """
         if self.layout not in LAYOUTS[self.language]:
             raise unknown_choice(f"{self.language} layout", self.layout, LAYOUTS[self.language])
         for word in options_on(self):
@@ -269,59 +276,50 @@ class Configuration(BaseModel):
             raise unknown_choice("allocator", self.allocator, ALLOCATORS)
 
     def offers(self, strategy: str) -> bool:
-        """Whether the strategy makes sense with the layout; a plan leaves out what does not."""
+        """Return whether plans include the strategy; of C++ they do, with the reason where it makes no sense."""
         if self.language == "cpp":
             return "cpp" in STRATEGIES[strategy].languages
-        return strategy in JAVA_LAYOUTS[self.layout].offered
+        return strategy in self.row.strategies
 
     @property
-    def ladder(self) -> Ladder:
-        """The steps that its layout has."""
-        return ladder_of(self.language, self.layout)
+    def row(self) -> Layout:
+        """What there is to know of its layout."""
+        return layout_of(self.language, self.layout)
 
     @property
     def key(self) -> str:
         """The text that ``parse`` reads."""
         own = (self.collector or "", str(self.runtime)) if self.language == "java" else (self.allocator or "",)
-        steps = (self.steps or "").replace(",", "+") if self.steps != self.ladder.default else ""
+        steps = (self.steps or "").replace(",", "+") if self.steps != self.row.steps.default else ""
         return "/".join((self.language, self.layout, *own, *([steps] if steps else []), *options_on(self)))
 
     @property
     def label(self) -> str:
-        """The name of the row, as tables and plots print it."""
+        """The name of the row in stored tables."""
         if self.language == "java" and self.collector is not None:
             words = [self.layout, collector_named(self.collector).label, str(self.runtime)]
         else:
             words = [f"C++ {self.layout}", *self._other_allocator]
-        return " / ".join(word.replace("_", " ") for word in (*words, *self.departures))
+        return " / ".join(word.replace("_", " ") for word in (*words, *self.non_default))
 
     @property
-    def beside_layout(self) -> str:
-        """What distinguishes it from others of its layout, collector and Java: another allocator than that of the
-        system, and its `departures`; empty where there is neither."""
-        return " ".join(word.replace("_", " ") for word in (*self._other_allocator, *self.departures))
+    def beyond_layout(self) -> str:
+        """Another allocator than that of the system, and what is `non_default`; empty where there is neither."""
+        return " ".join(word.replace("_", " ") for word in (*self._other_allocator, *self.non_default))
 
     @property
     def _other_allocator(self) -> tuple[str, ...]:
         return (self.allocator,) if self.allocator and self.allocator != DEFAULT_ALLOCATOR else ()
 
     @property
-    def as_published(self) -> Configuration:
-        """The same without `departures`."""
-        return Configuration(
-            language=self.language, layout=self.layout, runtime=self.runtime, collector=self.collector,
-            allocator=self.allocator,
-        )  # fmt: skip
-
-    @property
-    def departures(self) -> tuple[str, ...]:
-        """How it departs from its layout's row of the published tables, in words: its steps, then its options."""
-        on = (self.steps or "").split(",")
-        if self.ladder.all_on:
-            off = [step for step in self.ladder.choice if step not in on]
+    def non_default(self) -> tuple[str, ...]:
+        """Its steps other than its layout's, in words, then its options."""
+        on, allowed = (self.steps or "").split(","), self.row.steps
+        if allowed.all_on:
+            off = [step for step in allowed.choice if step not in on]
             steps = f"without {', '.join(off)}" if off else ""
         else:
-            steps = " + ".join(step for step in on if step not in self.ladder.always)
+            steps = " + ".join(step for step in on if step not in allowed.always)
         return (*([steps] if steps else []), *options_on(self))
 
 
@@ -341,13 +339,13 @@ def _is_java(spec: dict[str, Any]) -> bool:
 
 
 def scaled(size: int, scale: float, smallest: int = 1) -> int:
-    """A published size at this scale."""
+    """Return a published size at this scale."""
     return max(smallest, round(size * scale))
 
 
 def scaled_heap_mb(layout: str, collector: str, scale: float) -> int:
-    """The published heap of a Java layout at this scale, MiB, or the smallest in which any array is placed."""
-    return max(collector_named(collector).roomy_heap_mb, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
+    """Return the heap of a Java layout at this scale, MiB, or the smallest in which any array is placed."""
+    return max(collector_named(collector).roomy_heap_mb, math.ceil(layout_of("java", layout).heap_mb * scale))
 
 
 def _default_heap_mb(spec: dict[str, Any]) -> int | None:
@@ -355,21 +353,23 @@ def _default_heap_mb(spec: dict[str, Any]) -> int | None:
 
 
 def _default_direct_mb(spec: dict[str, Any]) -> int | None:
-    layout = JAVA_LAYOUTS.get(spec["layout"])
-    if not _is_java(spec) or layout is None or not layout.direct_mb:
-        return None
-    return max(SMALLEST_MB, math.ceil(layout.direct_mb * float(spec["scale"])))
+    layout = layout_of(spec["language"], spec["layout"])
+    return max(SMALLEST_MB, math.ceil(layout.direct_mb * float(spec["scale"]))) if layout.direct_mb else None
 
 
 def packets_to_fill(queue_size: int, stored_count: int) -> int:
-    """Packets after which queue and store are full but for a chance below one in ten thousand.
+    """Return after how many packets queue and store are full, but for a chance below one in ten thousand.
 
     The store takes one packet in sixteen; four standard deviations of that binomial are added.
     """
     return queue_size + TCP_ONE_IN * (stored_count + math.ceil(4 * math.sqrt(max(0, stored_count))))
 
 
-class PacketsSpec(TrialSpec):
+def _case_size(spec: dict[str, Any]) -> int:
+    return scaled(case_size(spec["case"]), spec["scale"])
+
+
+class PacketsSpec(TrialSpec, Options):
     """A trial of the packets workload; sizes left out follow from layout, strategy, case and scale."""
 
     processes: ClassVar[int] = 1
@@ -379,7 +379,6 @@ class PacketsSpec(TrialSpec):
     layout: Annotated[str, OneOf("layout", LAYOUT_NAMES)]
     runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
     collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
-    pause_target: bool | None = Field(default=None, description="the article's for G1, given to another collector")
     pause_target_ms: int | None = Field(
         default_factory=lambda spec: (
             ARTICLE_PAUSE_TARGET_MS
@@ -389,54 +388,26 @@ class PacketsSpec(TrialSpec):
         gt=0,
         description="-XX:MaxGCPauseMillis",
     )
-    compact_headers: bool | None = Field(default=None, description="-XX:UseCompactObjectHeaders, from 24 on")
-    large_pages: bool | None = Field(default=None, description="transparent huge pages for heap and direct memory")
-    lean_view: bool = Field(default=False, description="parsing makes a view of 24 bytes, not a read-only duplicate")
-    detached: bool = Field(
-        default=False, description="packets keep what a parse found as numbers: its objects die young"
-    )
-    lazy_heap: bool | None = Field(default=None, description="without -XX:+AlwaysPreTouch")
-    explicit_gc: bool | None = Field(default=None, description="without -XX:+DisableExplicitGC")
-    no_refinement: bool | None = Field(default=None, description=f"G1: {JVM_OPTIONS['no_refinement'].why}")
-    large_young: bool | None = Field(default=None, description=JVM_OPTIONS["large_young"].why)
     allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
         default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
     )
-    host_cpu: bool = Field(default=False, description="C++ compiled for this machine's CPU, not for any of its family")
-    steps: str | None = Field(default=None, description="of the ladder of layouts, comma-separated; the layout's own")
-    pool_order: PoolOrder = Field(default="aged", description="of free packets at the start: shuffled, or as made")
-    pool_reuse: PoolReuse = Field(
-        default="lifo", description="of free packets: a stack, last in first out, or a ring, first in first out"
-    )
-    payload_touch: bool = Field(default=False, description="the payload is written and read, not only the header")
-    control: Control | None = Field(default=None, description="held fixed by the instrument; twin: nothing is")
     strategy: StrategyName
     case: Case = "A"
     scale: float = Field(default=1.0, gt=0, le=4, description="factor on pool, queue, store and heap")
-    queue_size: int = Field(
-        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(case_size(spec["case"]), spec["scale"])
-    )
-    stored_count: int = Field(
-        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(case_size(spec["case"]), spec["scale"])
-    )
+    queue_size: int = Field(gt=0, le=MOST_PACKETS, default_factory=_case_size)
+    stored_count: int = Field(gt=0, le=MOST_PACKETS, default_factory=_case_size)
     pool_size: int = Field(
-        ge=0,
-        le=MOST_PACKETS,
+        ge=0, le=MOST_PACKETS, description="packets made before the start",
         default_factory=lambda spec: scaled(STRATEGIES[spec["strategy"]].pool_size, spec["scale"], smallest=0),
-        description="packets made before the start",
-    )
+    )  # fmt: skip
     slot_count: int = Field(
-        gt=0,
-        le=MOST_PACKETS,
-        default_factory=lambda spec: scaled(POOL_SIZE, spec["scale"]),
+        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(POOL_SIZE, spec["scale"]),
         description="layouts with one region of memory: packets it has room for",
-    )
+    )  # fmt: skip
     fill_packets: int = Field(
-        gt=0,
-        le=10**12,
+        gt=0, le=10**12, description="packets after which queue and store are full",
         default_factory=lambda spec: packets_to_fill(spec["queue_size"], spec["stored_count"]),
-        description="packets after which queue and store are full",
-    )
+    )  # fmt: skip
     heap_mb: int | None = Field(gt=0, default_factory=_default_heap_mb, description="-Xms and -Xmx")
     direct_mb: int | None = Field(ge=0, default_factory=_default_direct_mb, description="-XX:MaxDirectMemorySize")
     seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of the packet generator")
@@ -444,7 +415,7 @@ class PacketsSpec(TrialSpec):
     @model_validator(mode="before")
     @classmethod
     def _language_of_layout(cls, settings: Any) -> Any:
-        """The language follows from a layout that only one language has; steps are put in the ladder's order."""
+        """Derive the language from a layout that only one language has; put steps in the order of `STEPS`."""
         if not isinstance(settings, dict) or "layout" not in settings:
             return settings
         layout = settings["layout"]
@@ -453,7 +424,7 @@ class PacketsSpec(TrialSpec):
             raise ValueError(f"layout {layout} is of {' and of '.join(owners)}: add language={'|'.join(owners)}")
         language = settings.get("language", owners[0] if owners else "java")
         try:
-            steps = ladder_of(language, str(layout)).checked(str(layout), settings.get("steps"))
+            steps = layout_of(language, str(layout)).steps.checked(str(layout), settings.get("steps"))
         except UserError as error:
             raise ValueError(str(error)) from error
         return {**settings, "language": language, "steps": steps}
@@ -464,30 +435,21 @@ class PacketsSpec(TrialSpec):
             self.configuration.require_known_words()
         except UserError as error:
             raise ValueError(str(error)) from error
-        java_only = (
-            "runtime",
-            "collector",
-            "heap_mb",
-            "direct_mb",
-            "pause_target_ms",
-            "compact_headers",
-            "large_pages",
-            "no_refinement",
-            "large_young",
-        )
+        java_only = ("runtime", "collector", "heap_mb", "direct_mb", "pause_target_ms", "compact_headers",
+                     "large_pages", "no_refinement", "large_young")  # fmt: skip
         wrong = [key for key in java_only if getattr(self, key) is not None]
         if self.language == "cpp" and wrong:
             raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
         if self.language == "java" and self.allocator is not None:
             raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
-        out_at_once = self.queue_size + self.stored_count + 1
-        if self.strategy == "pool" and self.pool_size < out_at_once:
-            raise ValueError(f"pool_size {self.pool_size} is too small: queue, store and one more need {out_at_once}")
-        layout = self.java_layout
-        if layout and (no_such_strategy := layout.why_not(self.layout, self.strategy)):
-            raise ValueError(no_such_strategy)
-        needed = max(out_at_once, self.pool_size)
-        if layout and layout.slots and self.strategy != "dummy" and self.slot_count < needed:
+        if self.strategy == "pool" and self.pool_size < self.out_at_once:
+            raise ValueError(
+                f"pool_size {self.pool_size} is too small: queue, store and one more need {self.out_at_once}"
+            )
+        if self.language == "java" and (refusal := self.row.refusal(self.layout, self.strategy)):
+            raise ValueError(refusal)
+        needed = max(self.out_at_once, self.pool_size)
+        if self.row.slots and self.strategy != "dummy" and self.slot_count < needed:
             raise ValueError(f"slot_count {self.slot_count} is too small: the packets out at once need {needed}")
         return self
 
@@ -495,14 +457,19 @@ class PacketsSpec(TrialSpec):
         return self.configuration.label
 
     def set_up_seconds(self) -> float:
-        """About how long it takes until queue and store are full: process, JVM, pool, packets."""
+        """Return about how long it takes until queue and store are full: process, JVM, pool, packets."""
         cost_ns = _SET_UP_NS_PER_PACKET[self.language]
         return SET_UP_S[self.language] + cost_ns * (self.pool_size + self.fill_packets) / 1e9
 
     @property
-    def java_layout(self) -> JavaLayout | None:
-        """What there is to know of the layout, or None if it is one of C++."""
-        return JAVA_LAYOUTS[self.layout] if self.language == "java" else None
+    def out_at_once(self) -> int:
+        """The most packets in use at the same time."""
+        return self.queue_size + self.stored_count + 1
+
+    @property
+    def row(self) -> Layout:
+        """What there is to know of the layout."""
+        return layout_of(self.language, self.layout)
 
     @property
     def configuration(self) -> Configuration:
@@ -519,18 +486,17 @@ class PacketsSpec(TrialSpec):
 
     def needs(self) -> Needs:
         environment = {FIXED_ADDRESSES: "1"} if self.control == "fixed_addresses" else {}
-        if self.java_layout is None:
-            out_at_once = self.queue_size + self.stored_count + 1
+        if self.language == "cpp":
             return Needs(
                 native="packets-host" if self.host_cpu else "packets",
                 allocator=self.allocator,
                 boost=self.allocator == BOOST_POOL,
-                memory_mb=max(self.pool_size, out_at_once) * _CPP_PACKET_BYTES * self.processes // 2**20,
+                memory_mb=max(self.pool_size, self.out_at_once) * _CPP_PACKET_BYTES * self.processes // 2**20,
                 processes=self.processes,
                 environment=environment,
             )
         jvm = Jvm(
-            module=self.java_layout.module,
+            module=self.row.module,
             runtime=self.runtime or 0,
             collector=self.collector or "",
             heap_mb=self.heap_mb or 0,
@@ -546,20 +512,20 @@ class PacketsSpec(TrialSpec):
 
 
 def no_such_pair(configuration: Configuration, strategy: str) -> str | None:
-    """One line that says why a configuration has no such strategy, on any machine; None when it has."""
+    """Return in one line why a configuration has no such strategy, on any machine; None when it has."""
     if configuration.pool_reuse == "fifo" and not STRATEGIES[strategy].pool_size:
         having = " or ".join(name for name, row in STRATEGIES.items() if row.pool_size)
         return f"strategy {strategy} has no pool to hand out in another order: leave fifo out, or choose {having}"
     if configuration.language == "java":
         return None
-    layout = CPP_LAYOUTS[configuration.layout]
-    if reason := layout.why_not(configuration.layout, strategy):
+    layout = configuration.row
+    if reason := layout.refusal(configuration.layout, strategy):
         return reason
     if configuration.allocator in RESOURCES and not (layout.resources and strategy == "alloc"):
         having = " or ".join(name for name, row in CPP_LAYOUTS.items() if row.resources)
-        made = f"allocator {configuration.allocator} makes each packet by itself"
+        made = f"allocator {configuration.allocator} makes each packet alone"
         return f"{made}: choose layout {having} and strategy alloc"
-    if strategy == "dummy" and configuration.steps != configuration.ladder.default:
+    if strategy == "dummy" and configuration.steps != layout.steps.default:
         return "strategy dummy has one packet, always in the nearest cache: leave steps out"
     if configuration.allocator in RESOURCES and configuration.steps not in (None, "inline"):
         return f"allocator {configuration.allocator} does not align packets: choose steps inline, or none"
@@ -567,5 +533,5 @@ def no_such_pair(configuration: Configuration, strategy: str) -> str | None:
 
 
 def published_pause_target_ms(collector: str | None, runtime: int | None) -> int | None:
-    """The soft pause target that the article's settings have, milliseconds; None where they have none."""
+    """Return the soft pause target of the article's settings, milliseconds; None where they have none."""
     return collector_named(collector).published_pause_target_ms.get(runtime or 0) if collector else None

@@ -1,6 +1,4 @@
-"""The strategies: where a packet comes from. One row says all that specs, plans, tables and figures must know of one;
-what it does is in ``workloads/packets`` and ``native/src/packets``.
-"""
+"""The strategies: where a packet comes from. One row says what specs, plans, tables and figures must know of one."""
 
 from __future__ import annotations
 
@@ -22,14 +20,11 @@ class Strategy:
     """Where a packet comes from.
 
     Attributes:
-        name: in specs, tables and figures.
         means: in a few words.
         pool_size: packets made before the start, at scale 1.
-        colour: of figures, out of Okabe and Ito's palette: distinguished with any common colour vision.
-        marker: of figures: distinguishes strategies in grey, too.
-        allocates: whether it makes packets while the program runs.
-        is_control: whether it is the cost of the test itself and no choice for a program.
-        languages: those that implement it.
+        colour: of figures, out of Okabe and Ito's palette: distinct with any common colour vision.
+        marker: of figures: distinct in grey, too.
+        is_control: whether it is the cost of the test and no choice for a program.
     """
 
     name: str
@@ -37,7 +32,6 @@ class Strategy:
     pool_size: int
     colour: str
     marker: str
-    allocates: bool = False
     is_control: bool = False
     languages: tuple[Language, ...] = ("java", "cpp")
 
@@ -47,8 +41,8 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
         strategy.name: strategy
         for strategy in (
             Strategy("dummy", "one packet used again and again", 0, "#8c8c8c", "s", is_control=True),
-            Strategy("alloc", "a fresh packet each time", 0, "#d55e00", "o", allocates=True),
-            Strategy("mix", "a small pool, allocating beyond it", MIX_POOL_SIZE, "#e69f00", "^", allocates=True),
+            Strategy("alloc", "a fresh packet each time", 0, "#d55e00", "o"),
+            Strategy("mix", "a small pool, allocating beyond it", MIX_POOL_SIZE, "#e69f00", "^"),
             Strategy("pool", "a pool that always suffices", POOL_SIZE, "#0072b2", "D"),
         )
     }
@@ -56,6 +50,5 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
 """Every strategy by its name, in the order of tables."""
 
 CHOICES = tuple(strategy.name for strategy in STRATEGIES.values() if not strategy.is_control)
-"""Those between which a program can choose."""
 
 StrategyName = Annotated[str, OneOf("strategy", STRATEGIES)]

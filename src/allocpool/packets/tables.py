@@ -11,15 +11,13 @@ from great_tables import GT, loc, style
 from allocpool import decisions, stats
 from allocpool.evidence.trials import gap_of, records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import present
+from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.specs import OPTIONS, Configuration, in_case_order
 from allocpool.packets.strategies import STRATEGIES
 
 BEST_OVERALL = "#bfe3c0"
 BEST_JAVA = "#ffe08a"
 GAP = "#f3f3f3"
-
-
 Key = tuple[str, str, str]
 """Configuration, strategy, case."""
 
@@ -27,29 +25,28 @@ Key = tuple[str, str, str]
 def configuration_grid(
     cells: pd.DataFrame, texts: Mapping[Key, str], fills: Iterable[tuple[Key, str]], titles: tuple[str, str], what: str
 ) -> GT:
-    """The article's form of a summary: rows are configurations, columns case by strategy, each with a text in HTML.
+    """Return the article's form of a summary: rows are configurations, columns case by strategy, each a text in HTML.
 
-    ``fills`` colours cells, later ones over earlier. ``titles`` are title and subtitle, ``what`` says below each case
-    what the figures are.
+    ``fills`` colours cells, later ones over earlier. ``titles`` are title and subtitle, ``what`` names the figures
+    below each case.
     """
     cases, strategies = in_case_order(cells["case"]), present(STRATEGIES, cells["strategy"])
     wide = pd.DataFrame({"configuration": cell_data.configuration_order(cells)})
     columns = {(case, strategy): f"{case} {strategy}" for case in cases for strategy in strategies}
     for (case, strategy), name in columns.items():
         wide[name] = [texts.get((configuration, strategy, case), "") for configuration in wide["configuration"]]
+    every = list(columns.values())
     table = (
         GT(wide, rowname_col="configuration")
         .tab_header(title=titles[0], subtitle=titles[1])
         .tab_stubhead(label="configuration")
-        .fmt_passthrough(columns=list(columns.values()), escape=False)
+        .fmt_passthrough(columns=every, escape=False)
         .cols_label({name: strategy for (_, strategy), name in columns.items()})
-        .cols_align("right", columns=list(columns.values()))
+        .cols_align("right", columns=every)
         .tab_options(table_width="100%")
     )
     for case in cases:
-        table = table.tab_spanner(
-            label=f"case {case}, {what}", columns=[columns[case, strategy] for strategy in strategies]
-        )
+        table = table.tab_spanner(f"case {case}, {what}", columns=[columns[case, strategy] for strategy in strategies])
     for (configuration, strategy, case), colour in fills:
         rows = wide.index[wide["configuration"] == configuration].tolist()
         table = table.tab_style(style.fill(colour), loc.body(columns=columns[case, strategy], rows=rows))
@@ -57,7 +54,7 @@ def configuration_grid(
 
 
 def key_of(row: pd.Series) -> Key:
-    """Which cell of a `configuration_grid` a row is."""
+    """Return which cell of a `configuration_grid` a row is."""
     return str(row["configuration"]), str(row["strategy"]), str(row["case"])
 
 
@@ -71,70 +68,62 @@ def costs_table(cells: pd.DataFrame) -> pd.DataFrame:
         for row in records(rows)
     ]
     wide = rows.assign(text=texts).pivot(index=["case", "configuration"], columns="strategy", values="text")
-    order = [
-        (case, configuration)
-        for case in in_case_order(rows["case"])
-        for configuration in cell_data.configuration_order(rows)
-    ]
-    wide = wide.loc[[key for key in order if key in wide.index]][present(STRATEGIES, rows["strategy"])]
-    return wide.rename_axis(columns=None).reset_index()
+    order = pd.MultiIndex.from_product([in_case_order(rows["case"]), cell_data.configuration_order(rows)])
+    wide = wide.loc[order[order.isin(wide.index)], present(STRATEGIES, rows["strategy"])]
+    return wide.rename_axis(index=["case", "configuration"], columns=None).reset_index()
 
 
 def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
-    """What has no figure, folded: one row per configuration and reason, with the cells it covers.
+    """Return what has no figure: one row per configuration and reason, with the cells it covers.
 
     First what was planned (failed, unavailable, not run yet), then how many configurations the profile leaves out.
     """
     rows = cells[cells["gap"].notna()]
     folded = []
     for (configuration, gap), group in rows.groupby(["configuration", "gap"], sort=False):
-        everything = len(group) == len(cells[cells["configuration"] == configuration])
+        everything = len(group) == (cells["configuration"] == configuration).sum()
         parts = [f"{case}: {' '.join(present(STRATEGIES, part['strategy']))}" for case, part in group.groupby("case")]
-        folded.append(
-            {"configuration": configuration, "cells": "all" if everything else ", ".join(parts), "reason": gap}
-        )
+        folded.append((configuration, "all" if everything else ", ".join(parts), gap))
     for reason, group in plan[~plan["planned"].astype(bool)].groupby("left_out_because", sort=False):
         whose = group["configuration"].iloc[0] if len(group) == 1 else f"{len(group)} more configurations"
-        folded.append({"configuration": whose, "cells": "all", "reason": reason})
+        folded.append((whose, "all", reason))
     return pd.DataFrame(folded, columns=["configuration", "cells", "reason"])
 
 
 def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool") -> pd.DataFrame:
-    """Per configuration and case that both were tried of, how much more ``numerator`` costs than ``denominator``; all
-    that can run here are decided together.
+    """Return, per configuration and case that both were tried of, how much more ``numerator`` costs than
+    ``denominator``; all that can run here are decided together.
 
-    So ``trials`` are those of one study at one scale, and what is not to be shown is left out of the result: of fewer
-    trials the verdicts would be other ones than those of the campaign (`allocpool.campaign.schedule.decisions_of`).
+    So ``trials`` are those of one study at one scale: of fewer trials the verdicts would be other ones than those of
+    the campaign (`allocpool.campaign.schedule.decisions_of`).
 
     Columns: configuration, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction
-    (1, -1, 0: neither is shown), equivalent (no difference that matters is shown), remark (what an average would hide).
+    (1, -1, 0: neither is shown), equivalent (within the margin), remark (what an average would hide).
     """
-    tried = set(zip(trials["configuration"], trials["strategy"], trials["case"], strict=True))
-    pairs = [
-        (configuration, case)
+    cells = trials.assign(runs=trials["status"] != "unavailable").groupby(list(CONFIGURATION), observed=True)
+    can_run = cells["runs"].any().to_dict()
+    pairs = {
+        (configuration, case): both
         for configuration in cell_data.configuration_order(trials)
         for case in in_case_order(trials["case"])
-        if {(configuration, numerator, case), (configuration, denominator, case)} <= tried
-    ]
+        if set(both := [(configuration, strategy, case) for strategy in (numerator, denominator)]) <= set(can_run)
+    }
     costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
-    runs = trials[trials["status"] != "unavailable"]
-    can_run = set(zip(runs["configuration"], runs["strategy"], runs["case"], strict=True))
-    asked = [(s, case) for s, case in pairs if {(s, numerator, case), (s, denominator, case)} <= can_run]
-    sides = [(costs.get((s, numerator, case), none), costs.get((s, denominator, case), none)) for s, case in asked]
+    asked = [pair for pair, both in pairs.items() if all(can_run[cell] for cell in both)]
+    sides = [(costs.get(pairs[pair][0], none), costs.get(pairs[pair][1], none)) for pair in asked]
     together = dict(zip(asked, decisions.compare_together(sides), strict=True))
-    compared = [together.get(pair) or decisions.compare(none, none) for pair in pairs]
-    rows = [
-        (*pair, item.decision.ratio, item.decision.low, item.decision.high, item.decision.n, item.direction,
-         item.equivalent,
-         item.decision.remark.replace("a: ", f"{numerator}: ").replace("b: ", f"{denominator}: "))
-        for pair, item in zip(pairs, compared, strict=True)
-    ]  # fmt: skip
+    rows = []
+    for pair in pairs:
+        found = together.get(pair) or decisions.compare(none, none)
+        of = found.decision
+        remark = of.remark.replace("a: ", f"{numerator}: ").replace("b: ", f"{denominator}: ")
+        rows.append((*pair, of.ratio, of.low, of.high, of.n, found.direction, found.equivalent, remark))
     columns = ["configuration", "case", "ratio", "low", "high", "n", "direction", "equivalent", "remark"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
-    """What these options change: one row per configuration with one of them, strategy and case, against the same
+    """Return what these options change: one row per configuration with one of them, strategy and case, against the same
     without it, all decided together.
 
     Columns: option, configuration (without it), strategy, case, without_ns, with_ns, text (cost with over without),
@@ -145,10 +134,9 @@ def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
     for word in words:
         field, value, _ = OPTIONS[word]
         chosen = trials[trials[field].astype(str) == str(value)]
-        for (label, strategy, case), group in chosen.groupby(["configuration", "strategy", "case"], observed=True):
+        for (label, strategy, case), group in chosen.groupby(list(CONFIGURATION), observed=True):
             plain = Configuration.of(group.iloc[0]).without(word).label
-            base = cell_data.by_block(trials, plain, str(strategy), str(case))
-            own = cell_data.by_block(trials, str(label), str(strategy), str(case))
+            own, base = (cell_data.by_block(trials, name, str(strategy), str(case)) for name in (str(label), plain))
             sides.append((own, base))
             granted_mb = group["huge_pages_mb"].max()
             rows.append({
@@ -166,10 +154,9 @@ def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
 
 
 def options_grid(table: pd.DataFrame, with_option: str, without: str) -> pd.DataFrame:
-    """`options_table` for a reader, with a word for each side."""
-    shown = table.drop(columns=["option", "huge_pages_mb"]).assign(
-        without_ns=table["without_ns"].map(stats.significant), with_ns=table["with_ns"].map(stats.significant)
-    )
+    """Return `options_table` for a reader, with a word for each side."""
+    shown = table.drop(columns=["option", "huge_pages_mb"])
+    shown[["without_ns", "with_ns"]] = table[["without_ns", "with_ns"]].map(stats.significant)
     return shown.rename(
         columns={
             "without_ns": f"{without}, ns", "with_ns": f"{with_option}, ns", "why_not": "why not",

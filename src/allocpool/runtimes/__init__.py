@@ -12,7 +12,7 @@ from allocpool.runtimes.collectors import (
 )
 from allocpool.runtimes.discovery import OBEYED, Runtime, find_runtime, find_runtimes, known_releases, newest_runtime
 from allocpool.runtimes.embedded import provision
-from allocpool.runtimes.flags import check, jvm_flags, log_flags, remembered_refusal, try_flags, verify_flags
+from allocpool.runtimes.flags import Jvm, check, jvm_flags, log_flags, remembered_refusal, try_flags, verify_flags
 from allocpool.runtimes.javac import Javac, find_javac
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "OBEYED",
     "Collector",
     "Javac",
+    "Jvm",
     "Runtime",
     "check",
     "check_combination",

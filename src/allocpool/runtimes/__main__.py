@@ -1,4 +1,4 @@
-"""``python -m allocpool.runtimes [FEATURE...]``: fetches embedded Java runtimes that are not there yet."""
+"""``python -m allocpool.runtimes [FEATURE...]``: fetch embedded Java runtimes that are not there yet."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What is known of each collector: one row says where it exists, what chooses it, how it behaves, how it is drawn.
+"""One row for each collector: where it exists, what chooses it, how it behaves, how it is drawn.
 
-History behind the rows: CMS was removed in 14 (JEP 363). ZGC is experimental on 11 (JEP 333), a product since 15
-(JEP 377), generational by flag since 21 (JEP 439), by default since 23 (JEP 474), and only generational since 24 (JEP
-490). Shenandoah is experimental since 12 (JEP 189), a product since 15 (JEP 379) and in OpenJDK's 11 updates; its
+History: CMS was removed in 14 (JEP 363). ZGC is experimental on 11 (JEP 333), a product since 15 (JEP 377),
+generational by flag since 21 (JEP 439), by default since 23 (JEP 474), and only generational since 24 (JEP 490).
+Shenandoah is experimental since 12 (JEP 189), a product since 15 (JEP 379) and in OpenJDK's 11 updates; its
 generational mode is experimental on 24 (JEP 404) and a product since 25 (JEP 521). Epsilon (JEP 318) is experimental
-everywhere. G1 writes with a shorter barrier since 26 (JEP 522), and a JVM that is told no collector takes it on every
-machine since 27 (JEP 523): trials name theirs.
+everywhere. G1 writes with a shorter barrier since 26 (JEP 522), and is the default on every machine since 27 (JEP 523):
+trials name their collector.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EXPERIMENTAL = "-XX:+UnlockExperimentalVMOptions"
 
 @dataclass(frozen=True)
 class Collector:
-    """One garbage collector. All else asks this row, so that a new collector is a new row and nothing more.
+    """One garbage collector.
 
     Attributes:
         name: in specs.
@@ -38,20 +38,20 @@ class Collector:
         thread_names: beginnings of the names of the threads that it alone has, at most 15 characters (Linux cuts
             there); from HotSpot's sources, ``set_name`` and ``initialize_threads`` below ``gc/``. Those that several
             collectors have are in `allocpool.runtimes.threads`.
-        log_words: what its log needs beside ``gc*=info`` (``-Xlog``, JEP 158).
+        log_words: what its log needs in addition to ``gc*=info`` (``-Xlog``, JEP 158).
         smallest_heap_mb: smallest heap to give it, MiB.
         roomy_heap_mb: smallest heap in which it also places several large arrays at a time, MiB.
         heap_is_shared_memory: its heap is a file in memory (ZGC: ``zPhysicalMemoryBacking_linux.cpp``), for which the
             kernel has another setting of transparent huge pages.
         has_sized_young: ``-XX:MaxNewSize`` limits its young generation (the ``java`` manual).
-        stop_the_world: old objects are moved by full collections alone, which trace all that lives while the program
-            stands. G1 also moves them part by part, in mixed collections, ZGC and Shenandoah while the program runs.
-        concurrent: does part of its work on threads of its own while the program runs.
+        stop_the_world: only full collections, which stop the program, move old objects. G1 also moves them in mixed
+            collections, ZGC and Shenandoah while the program runs.
+        concurrent: does part of its work on threads while the program runs.
         never_frees: never collects (JEP 318), so that its trials are as long as its heap.
-        exhausted_exit_status: of a JVM whose heap is used up, where that ends it. Epsilon turns on
+        exhausted_exit_status: of a JVM that ends when its heap is used up. Epsilon turns on
             ``ExitOnOutOfMemoryError`` (``epsilonArguments.cpp``), which ends with status 3 (``debug.cpp``).
-        published_family: the published collector that it is, or may have been (see `allocpool.evidence.reference`). The
-            generational ZGC is none: it is another collector than the one published under that name.
+        published_family: the published collector that it is, or may have been (see `allocpool.evidence.reference`);
+            None for generational ZGC, which is another collector than the one published under that name.
         published_pause_target_ms: what the article "To allocate or to pool?" gave it as ``-XX:MaxGCPauseMillis``, by
             feature release, milliseconds: the default there.
     """
@@ -75,28 +75,21 @@ class Collector:
     published_pause_target_ms: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuses flags for a release that does not run here or does not have it, and a row without any."""
+        """Check that the flags are of releases that run here and have it; ValueError otherwise."""
         if not self.flags or min(self.flags) < FEATURES[0] or max(self.flags) > (self.last or max(self.flags)):
             raise ValueError(
                 f"collector {self.name}: flags from {sorted(self.flags)} on, "
                 f"not from releases between {FEATURES[0]} and {self.last or 'today'}"
             )
         if self.roomy_heap_mb < self.smallest_heap_mb:
-            raise ValueError(
-                f"collector {self.name}: roomy_heap_mb {self.roomy_heap_mb} is below smallest_heap_mb "
-                f"{self.smallest_heap_mb}"
-            )
+            raise ValueError(f"collector {self.name}: roomy_heap_mb is below {self.smallest_heap_mb}")
 
     def is_on(self, feature: int) -> bool:
-        """Whether the feature release has it."""
+        """Return whether the feature release has it."""
         return min(self.flags) <= feature <= (self.last or feature)
 
     def flags_on(self, feature: int) -> tuple[str, ...]:
-        """Those that choose it on a feature release that has it.
-
-        Raises:
-            ValueError: the release does not have it.
-        """
+        """Return the flags that choose it on a feature release; ValueError where that does not have it."""
         if not self.is_on(feature):
             raise ValueError(f"Java {feature} has no collector {self.name}")
         return self.flags[max(since for since in self.flags if since <= feature)]
@@ -104,14 +97,11 @@ class Collector:
     @property
     def releases(self) -> str:
         """The feature releases that have it, in words."""
-        first = min(self.flags)
-        if self.last is None:
-            return f"{first} and newer"
-        return f"{first} to {self.last}"
+        return f"{min(self.flags)} {'and newer' if self.last is None else f'to {self.last}'}"
 
     @property
     def is_control(self) -> bool:
-        """No choice for a program that goes on: it shows what a packet costs without collecting."""
+        """Whether it is no choice for a program that goes on, but shows what a packet costs without collecting."""
         return self.never_frees
 
 
@@ -234,22 +224,14 @@ COLLECTORS: Mapping[str, Collector] = MappingProxyType(_ROWS)
 
 
 def collector_named(name: str) -> Collector:
-    """The row of a collector.
-
-    Raises:
-        UserError: there is none of this name; names those that there are.
-    """
+    """Return the row of a collector; UserError for an unknown one."""
     if name not in COLLECTORS:
         raise unknown_choice("collector", name, COLLECTORS)
     return COLLECTORS[name]
 
 
 def collector_labelled(label: str) -> Collector:
-    """The row of a collector as prose calls it.
-
-    Raises:
-        UserError: there is none of this label; names those that there are.
-    """
+    """Return the row of a collector by its label; UserError for an unknown one."""
     by_label = {row.label: row for row in COLLECTORS.values()}
     if label not in by_label:
         raise unknown_choice("collector", label, by_label)
@@ -257,41 +239,30 @@ def collector_labelled(label: str) -> Collector:
 
 
 def collectors_that(has: Callable[[Collector], bool]) -> tuple[str, ...]:
-    """Names of the collectors with a trait, in table order."""
+    """Return the names of the collectors with a trait, in table order."""
     return tuple(row.name for row in COLLECTORS.values() if has(row))
 
 
 def never_frees(name: str | None) -> bool:
-    """Whether a trial is bounded by this collector's heap; not where there is none, as in C++.
-
-    Raises:
-        UserError: an unknown collector; names the known ones.
-    """
+    """Return whether a trial is bounded by this collector's heap; not where there is none, as in C++. UserError for an
+    unknown collector."""
     return name is not None and collector_named(name).never_frees
 
 
 def collectors_on(feature: int) -> tuple[str, ...]:
-    """Names of the collectors that the feature release has, in table order."""
+    """Return the names of the collectors that the feature release has, in table order."""
     return collectors_that(lambda row: row.is_on(feature))
 
 
 def check_release(feature: int) -> int:
-    """The feature release, if trials run on it where a machine has it.
-
-    Raises:
-        UserError: it is too old; says which are not.
-    """
+    """Return the feature release; UserError where it is too old for trials."""
     if feature < FEATURES[0]:
         raise UserError(f"runtime {feature} is too old: choose {FEATURES[0]} or a newer release of Java")
     return feature
 
 
 def check_combination(collector: str, feature: int) -> None:
-    """Refuses a collector that the feature release does not have.
-
-    Raises:
-        UserError: unknown name, a feature release that is too old, or no such combination; names what is possible.
-    """
+    """Check that the feature release has the collector; UserError, which names what is possible, otherwise."""
     check_release(feature)
     row = collector_named(collector)
     if not row.is_on(feature):
@@ -303,7 +274,7 @@ def check_combination(collector: str, feature: int) -> None:
 
 
 def require_combination(collector: str | None, feature: int | None) -> None:
-    """`check_combination` for validators of models: the same in a ValueError."""
+    """Check the same for validators of models, which take a ValueError."""
     try:
         check_combination(collector or "", feature or 0)
     except UserError as error:
@@ -311,16 +282,8 @@ def require_combination(collector: str | None, feature: int | None) -> None:
 
 
 def collector_flags(collector: str, feature: int, *, pause_target_ms: int | None = None) -> tuple[str, ...]:
-    """The JVM flags that choose ``collector`` on Java ``feature``.
-
-    Args:
-        collector: a name of ``COLLECTORS``.
-        feature: feature release.
-        pause_target_ms: soft pause target (``MaxGCPauseMillis``), milliseconds; the JVM's default when None.
-
-    Raises:
-        UserError: the combination does not exist, or the target is not positive.
-    """
+    """Return the JVM flags that choose a collector on a feature release, with a soft pause target in milliseconds
+    (``MaxGCPauseMillis``); UserError where there is no such combination, or the target is not positive."""
     check_combination(collector, feature)
     flags = COLLECTORS[collector].flags_on(feature)
     if pause_target_ms is None:

@@ -1,6 +1,6 @@
 """Which Java runtimes this machine has: the user's own, the embedded ones, then the system's.
 
-Any feature release from 11 on counts, early access included. A runtime is described by what it says of itself
+Any feature release from 11 on counts, early access included. A runtime is described by what it reports of itself
 (``java -XshowSettings:properties -version``), never by the name of its folder.
 """
 
@@ -55,17 +55,15 @@ class Runtime:
     @property
     def libjvm(self) -> Path:
         """The shared library that a host process loads to start this runtime inside itself."""
-        if sys.platform == "darwin":
-            return self.home / "lib" / "server" / "libjvm.dylib"
-        return self.home / "lib" / "server" / "libjvm.so"
+        return self.home / "lib" / "server" / ("libjvm.dylib" if sys.platform == "darwin" else "libjvm.so")
 
 
 class BrokenRuntime(Exception):
-    """A folder that was meant to be a Java home and does not work; the message says why."""
+    """A folder that was meant to be a Java home and does not work."""
 
 
 def _properties(java_home: Path) -> dict[str, str]:
-    """What a Java says of itself: asked once, then remembered as long as its launcher does not change."""
+    """Return the properties that a Java reports: asked once, then remembered while its launcher does not change."""
     java = java_home / "bin" / "java"
     if not java.is_file():
         raise BrokenRuntime("there is no bin/java in it")
@@ -79,25 +77,20 @@ def _properties(java_home: Path) -> dict[str, str]:
 
 
 OBEYED = ("_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
-"""Variables whose options every JVM takes on, asked or not. No trial gets them, so none that is only tried does."""
+"""Variables whose options every JVM obeys. No trial gets them."""
 
 
 def unobeyed_environment() -> dict[str, str]:
-    """The environment of this process without the options that a JVM would take on from it."""
+    """Return the environment of this process without `OBEYED`."""
     return {name: value for name, value in os.environ.items() if name not in OBEYED}
 
 
 def _ask(java: Path) -> str:
     try:
         done = subprocess.run(
-            [java, "-XshowSettings:properties", "-version"],
-            check=False,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_PROBE_TIMEOUT_S,
-            env=unobeyed_environment(),
-        )
+            [java, "-XshowSettings:properties", "-version"], check=False, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=_PROBE_TIMEOUT_S, env=unobeyed_environment(),
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BrokenRuntime(f"its java does not start: {error}") from error
     if done.returncode != 0:
@@ -110,17 +103,13 @@ def _ask(java: Path) -> str:
 
 
 def feature_of(version: str) -> int:
-    """The feature release of a specification version: 8 for ``1.8``, 17 for ``17``."""
+    """Return the feature release of a specification version: 8 for ``1.8``, 17 for ``17``."""
     numbers = version.split(".")
     return int(numbers[1] if numbers[0] == "1" else numbers[0])
 
 
 def probe(java_home: Path, origin: Origin) -> Runtime:
-    """Asks the runtime at ``java_home`` what it is.
-
-    Raises:
-        BrokenRuntime: there is no java, or it does not start.
-    """
+    """Return the runtime at ``java_home`` as it reports itself; BrokenRuntime where it does not start."""
     properties = _properties(java_home)
     return Runtime(
         feature=feature_of(properties["java.specification.version"]),
@@ -132,12 +121,12 @@ def probe(java_home: Path, origin: Origin) -> Runtime:
 
 
 _OF_USER, USERS_LIST = "ALLOCPOOL_JDK_", "ALLOCPOOL_JDKS"
-"""Beginning of the variables that name one Java home for one feature release; the variable that lists homes of any
-releases, separated as folders of a search path are."""
+"""Beginning of the variables that name the Java home of one feature release; the variable that lists homes of any
+release, separated as in a search path."""
 
 
 def _named_by_user() -> dict[int, str]:
-    """By feature release the folder that the user's variable for it names, oldest first."""
+    """Return the folders that the user's variables name, by feature release, oldest first."""
     named = {
         int(variable.removeprefix(_OF_USER)): value
         for variable, value in os.environ.items()
@@ -146,11 +135,14 @@ def _named_by_user() -> dict[int, str]:
     return dict(sorted(named.items()))
 
 
+def _listed() -> list[str]:
+    return [value for value in os.environ.get(USERS_LIST, "").split(os.pathsep) if value]
+
+
 def user_homes() -> Iterator[Path]:
-    """Java homes that the user named, for one release or in the list; not probed."""
-    for value in (*_named_by_user().values(), *os.environ.get(USERS_LIST, "").split(os.pathsep)):
-        if value:
-            yield Path(value).expanduser().absolute()
+    """Yield Java homes that the user named, for one release or in the list; not probed."""
+    for value in (*_named_by_user().values(), *_listed()):
+        yield Path(value).expanduser().absolute()
 
 
 def _user_runtime(feature: int) -> Runtime | None:
@@ -165,9 +157,7 @@ def _user_runtime(feature: int) -> Runtime | None:
 
 
 def _listed_runtimes() -> Iterator[Runtime]:
-    for value in os.environ.get(USERS_LIST, "").split(os.pathsep):
-        if value:
-            yield _of_user(USERS_LIST, value)
+    return (_of_user(USERS_LIST, value) for value in _listed())
 
 
 def _of_user(variable: str, value: str) -> Runtime:
@@ -190,7 +180,7 @@ def _embedded_runtime(feature: int) -> Runtime | None:
 
 
 def system_homes() -> Iterator[Path]:
-    """Java homes installed on this machine, the likeliest first, without repetition; not probed."""
+    """Yield Java homes installed on this machine, the likeliest first, without repetition; not probed."""
     seen: set[Path] = set()
     candidates: list[Path] = []
     if os.environ.get("JAVA_HOME"):
@@ -226,27 +216,20 @@ def _system_runtimes() -> Iterator[Runtime]:
 
 
 def _runtime(feature: int) -> Runtime | None:
-    """The user's own, else the embedded, else the system's."""
     of_system = (runtime for runtime in _system_runtimes() if runtime.feature == feature)
     return _user_runtime(feature) or _embedded_runtime(feature) or next(of_system, None)
 
 
 def known_releases() -> tuple[int, ...]:
-    """Feature releases that set-up fetches, the user names or the system has, oldest first: trials may ask for them.
-
-    Raises:
-        UserError: a Java home in ``ALLOCPOOL_JDKS`` does not work.
-    """
+    """Return the feature releases that trials may ask for, oldest first: of set-up, the user or the system. UserError
+    where a Java home in ``ALLOCPOOL_JDKS`` does not work."""
     here = {runtime.feature for runtime in (*_listed_runtimes(), *_system_runtimes())}
     return tuple(sorted(feature for feature in {*FEATURES, *_named_by_user(), *here} if feature >= FEATURES[0]))
 
 
 def find_runtime(feature: int) -> Runtime:
-    """The runtime that trials on Java ``feature`` use.
-
-    Raises:
-        UserError: a feature release that is too old, a user's runtime that does not work, or none found.
-    """
+    """Return the runtime that trials on Java ``feature`` use; UserError where it is too old, missing, or the user's and
+    does not work."""
     runtime = _runtime(check_release(feature))
     if runtime is not None:
         return runtime
@@ -262,21 +245,14 @@ def find_runtime(feature: int) -> Runtime:
 
 
 def find_runtimes() -> dict[int, Runtime]:
-    """Every runtime here by feature release, oldest first: the user's own, else the embedded, else the system's.
-
-    Raises:
-        UserError: one that the user named does not work; a runtime that is merely missing is left out.
-    """
+    """Return every runtime here by feature release, oldest first; UserError where one that the user named does not
+    work."""
     found = ((feature, _runtime(feature)) for feature in known_releases())
     return {feature: runtime for feature, runtime in found if runtime is not None}
 
 
 def newest_runtime() -> Runtime:
-    """Return the runtime of the newest feature release that works on this machine: what "today" means on it.
-
-    Raises:
-        UserError: it has none.
-    """
+    """Return the runtime of the newest feature release that works on this machine; UserError where there is none."""
     for feature in reversed(known_releases()):
         with suppress(UserError):  # one that the user named and does not work is refused where it is asked for
             if runtime := _runtime(feature):

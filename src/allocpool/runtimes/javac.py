@@ -18,23 +18,20 @@ OLDEST_JAVAC = 17
 
 @dataclass(frozen=True)
 class Javac:
-    """A JDK with a compiler: its feature release, its home (``JAVA_HOME`` for Maven) and its version."""
+    """A JDK with a compiler."""
 
     feature: int
     home: Path
     version: str
 
     def environment(self) -> dict[str, str]:
-        """The environment of this process with this JDK as ``JAVA_HOME``."""
+        """Return the environment of this process with this JDK as ``JAVA_HOME``, for Maven."""
         return {**os.environ, "JAVA_HOME": str(self.home)}
 
 
 def find_javac() -> Javac:
-    """The newest JDK with a compiler; among equals the first found (user's own, ``JAVA_HOME``, path, system).
-
-    Raises:
-        UserError: there is none, or none is new enough.
-    """
+    """Return the newest JDK with a compiler; among equals the first found (user's own, ``JAVA_HOME``, path, system).
+    UserError where none is new enough."""
     best: Runtime | None = None
     for candidate in (*user_homes(), *system_homes()):
         if not (candidate / "bin" / "javac").is_file():

@@ -1,8 +1,7 @@
-"""Whose CPU time it was: threads by name, in the groups that a cost is asked for.
+"""Groups of threads, by name, that CPU time is reported by.
 
-Names are those of Linux, cut to 15 characters. HotSpot names its threads in its sources (``set_name``,
-``initialize_threads``); Serial collects on the VM thread, and the VM thread of the others does little but collect, so
-it counts as the collector's. Names that one collector alone has are in its row (`allocpool.runtimes.collectors`).
+Names are those of Linux, cut to 15 characters, from HotSpot's sources (``set_name``, ``initialize_threads``). Serial
+collects on the VM thread, and the VM thread of the others does little but collect, so it counts as the collector's.
 """
 
 from __future__ import annotations
@@ -32,11 +31,10 @@ def group_of(name: str) -> str:
 
 
 def cpu_ns_by_group(threads: Iterable[tuple[str, int]], process_ns: int) -> dict[str, int]:
-    """Return nanoseconds of CPU by group, as measured per thread; ``process_ns`` is the whole process in the same
-    window.
+    """Return nanoseconds of CPU by group.
 
-    What the process spent beyond its threads belongs to threads that ended in between; it counts as ``other``. Reading
-    the threads one after the other can make them sum to a little more than the process; nothing is then added.
+    What the process (``process_ns``) spent beyond its threads is of threads that ended in between: ``other``. Threads,
+    read one after the other, may sum to a little more than the process; nothing is then added.
     """
     spent = dict.fromkeys(GROUPS, 0)
     for name, nanoseconds in threads:

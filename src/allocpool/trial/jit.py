@@ -1,4 +1,4 @@
-"""The log of HotSpot's compilers: what they compiled and gave up while a trial measured."""
+"""The log of HotSpot's compilers: what they compiled and gave up in a window of time."""
 
 from __future__ import annotations
 
@@ -22,19 +22,24 @@ _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 @dataclass(frozen=True)
 class Compilations:
-    """Between two instants: code that was compiled, of it what had been compiled before at the same level, and code
-    that was given up, deoptimised or replaced by that of another level."""
+    """Compilations between two instants.
+
+    Attributes:
+        recompilations: those of code that had been compiled before at the same level.
+        deoptimizations: code that was given up, deoptimised or replaced by that of another level.
+        compiled_state: at the second instant, eight hex digits over which methods of the workload were compiled at
+            which levels: trials that have them in common ran the same methods at the same levels, if not the same
+            instructions.
+    """
 
     compilations: int = 0
     recompilations: int = 0
     deoptimizations: int = 0
     compiled_state: str | None = None
-    """When the second instant came: eight hex digits over which methods of the workload were compiled at which levels.
-    Trials that have them in common ran code of the same methods at the same levels, if not the same instructions."""
 
 
 def read_jit_log(log: Path, start_ns: int, end_ns: int) -> Compilations | None:
-    """Return what the log records of the time between two instants of CLOCK_MONOTONIC; None where there is none."""
+    """Return the compilations between two instants of CLOCK_MONOTONIC; None where there is no log."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,7 +1,7 @@
 """From what a trial needs to a child process that can start: builds, runtimes, flags; and why it can't run here.
 
-Naming a trial and refusing it start nothing: no JVM, no Maven, no CMake. What a runtime accepts is tried by
-:meth:`Launcher.prepare` and remembered on disk.
+Naming a trial and refusing it start no JVM, Maven or CMake. What a runtime accepts is tried by :meth:`Launcher.prepare`
+and remembered on disk.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _SOURCES: dict[NativeProject, str] = {
 class Launcher:
     """Resolves specs against this machine as it is now.
 
-    Its answers are kept for its own lifetime only: a notebook's kernel lives for days, and a source that was edited
-    since must be built and named anew by the next campaign.
+    Answers are kept for the launcher's lifetime: a notebook's kernel lives for days, and a source that was edited since
+    must be built and named anew by the next campaign.
     """
 
     def __init__(self) -> None:
@@ -81,11 +81,7 @@ class Launcher:
         self._refusal.cache_clear()
 
     def code_hash(self, spec: TrialSpec) -> str:
-        """Return the hash of all that the trial of this spec runs; builds nothing.
-
-        Another version of a preloaded library, of headers that are not ours or of a runtime, or other flags of the
-        compiler, make another program.
-        """
+        """Return the hash of all that the trial of this spec runs; builds nothing."""
         return self._code_hash(cell_of(spec))
 
     def _hash_of_code(self, spec: TrialSpec) -> str:
@@ -93,6 +89,7 @@ class Launcher:
         parts = [spec.CHILD]
         parts += [f"{needs.jvm.module}-java"] if needs.jvm else []
         parts += [_SOURCES[needs.native]] if needs.native else []
+        # Another preloaded library, foreign header, runtime or flag of the compiler makes another program.
         sources = self._sources_hash(*parts)
         allocator = _preloaded(needs.allocator)
         if allocator is not None:
@@ -107,11 +104,8 @@ class Launcher:
         return hashlib.sha256(" ".join((sources, *others)).encode()).hexdigest()[:16] if others else sources
 
     def launch_of(self, spec: TrialSpec) -> Launch:
-        """Everything the child of this spec needs, built where it is not built yet.
-
-        Raises:
-            UserError: a build failed, or a runtime is missing.
-        """
+        """Return everything that the child of this spec needs, built where it is not built yet; UserError where a build
+        failed or a runtime is missing."""
         needs = spec.needs()
         second = needs.second_jvm
         return Launch(
@@ -129,8 +123,7 @@ class Launcher:
             self.launch_of(spec)
 
     def pace_meter(self) -> PaceMeter:
-        """Return what reads the machine's pace between trials; reads nothing where the native library is not built
-        yet."""
+        """Return what reads the machine's pace between trials; nothing where the native library is not built yet."""
         built = compiled.native_library_if_built()
         return PaceMeter({"native": _native_launch(built).model_dump(mode="json")} if built else None)
 
@@ -164,32 +157,13 @@ def cell_of(spec: TrialSpec) -> TrialSpec:
 
 
 def environment_for(needs: Needs) -> dict[str, str]:
-    """The variables that a trial's process is given.
-
-    Raises:
-        UserError: this machine lacks the allocator.
-    """
+    """Return the variables that a trial's process is given; UserError where this machine lacks the allocator."""
     return {**(environment_of(needs.allocator) if needs.jvm is None else {}), **needs.environment}
 
 
 def flags_of(jvm: Jvm) -> tuple[str, ...]:
     """Return the flags of a trial's JVM, without its class path."""
-    flags = jvm_flags(
-        jvm.collector,
-        jvm.runtime,
-        heap_mb=jvm.heap_mb,
-        direct_mb=jvm.direct_mb or None,
-        pause_target_ms=jvm.pause_target_ms,
-        gc_log=Path(GC_LOG),
-        jit_log=Path(JIT_LOG),
-        pre_touch=jvm.pre_touch and jvm.initial_heap_mb is None,
-        explicit_gc=jvm.explicit_gc,
-        options=jvm.options,
-        unsafe=jvm.unsafe,
-    )
-    # The last of two equal flags counts.
-    smaller = () if jvm.initial_heap_mb is None else (f"-Xms{jvm.initial_heap_mb}m",)
-    return flags + smaller + jvm.flags
+    return jvm_flags(jvm, Path(GC_LOG), Path(JIT_LOG))
 
 
 def _native_launch(built: compiled.NativeBuild) -> NativeLaunch:
@@ -203,13 +177,12 @@ def _native_launch(built: compiled.NativeBuild) -> NativeLaunch:
 
 
 def _preloaded(allocator: str | None) -> Path | None:
-    """Return the library that serves C++ ``new`` in place of the C library."""
+    """Return the library that serves C++ ``new`` in place of the C library, if any."""
     return find_allocator(allocator) if allocator and allocator in ALLOCATORS else None
 
 
 def _why_no_native(allocator: str | None, boost: bool, memory_mb: int, memory_setting: str) -> str | None:
-    """Return why the allocator of a C++ trial can't be had here, or its buffers don't fit into this machine's memory;
-    or None."""
+    """Return why this machine lacks the allocator of a C++ trial, or the memory of its buffers; or None."""
     try:
         if boost:
             check_boost()

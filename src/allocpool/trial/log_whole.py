@@ -1,8 +1,8 @@
-"""Whether the JVM's log of a trial is whole: a log with a hole would report too few pauses, in silence.
+"""Whether the JVM's log of a trial is whole: one with a hole would report too few pauses.
 
 Disks fill up and files have limits; the JVM goes on and loses lines. Collections are numbered from 0 without gaps, and
-a trial's JVM is made to stop its threads once more after the measured window (`allocpool.trial.child.jvm.mark_end`), so
-that a whole log goes on beyond it.
+a trial's JVM stops its threads once more after the measured window (`allocpool.trial.child.jvm.mark_end`), so that a
+whole log goes on beyond it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ _TAIL_BYTES = 1 << 16
 
 
 def log_fault(log: Path, measurement: Mapping[str, Any] | None, needed: bool = True) -> str | None:
-    """Return what is missing in a log, in a line; None where nothing is, or where there is none and none is ``needed``,
-    to cover a window.
+    """Return in a line what is missing in a log; None where nothing is, or where there is none and none is ``needed``.
 
-    ``measurement`` says with ``cpu`` when the window ended, in nanoseconds of CLOCK_MONOTONIC; a search in which no
-    interval passed has none, and its logs are those of its processes.
+    ``cpu`` of the ``measurement`` has the end of the window, in nanoseconds of CLOCK_MONOTONIC; a search in which no
+    interval passed has none.
     """
     window = (measurement or {}).get("cpu")
     if not log.exists():

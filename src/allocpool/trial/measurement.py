@@ -1,7 +1,7 @@
-"""What the process of a trial returns, as far as the modes share it: the contract of those who measure with the tables.
+"""What the process of a trial returns, as far as the modes share it: the contract between measuring and the tables.
 
-Every mode has a TypedDict of its own in its room. A trial returns it together with an `Outcome`, which the runner takes
-out of it; the rest is the record's ``measurement``. Imported inside trials: nothing here may import more than types.
+Every mode has its TypedDict. A trial returns it together with an `Outcome`, which the runner takes out; the rest is the
+record's ``measurement``. Imported inside trials: nothing here may import more than types.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Iteration = tuple[int, int, int]
 
 
 class Outcome(TypedDict):
-    """How a trial that measured ended: ``failed`` where an audit of it did, ``invalid`` where its work was skipped."""
+    """How a trial that measured ended: ``failed`` where its audit did, ``invalid`` where its work was skipped."""
 
     status: Literal["ok", "failed", "invalid"]
     reason: str | None
@@ -42,6 +42,6 @@ class CpuTime(TypedDict):
     start_ns: int
     end_ns: int
     process_ns: int
-    """Of all threads, those that ended in that time among them."""
+    """Of all threads, ended ones included."""
     threads: list[tuple[str, int]]
     """(name, nanoseconds) of every thread that saw both ends, the most first."""

@@ -3,49 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
+from allocpool.runtimes.flags import Jvm as Jvm
+
 NativeProject = Literal["packets", "packets-host", "echo", "sharing"]
-"""The CMake projects of ``native/``: what a child loads through cffi. The second is the first, compiled for the CPU of
-this machine; the last is the workload on many threads before a simulated cache."""
-
-
-@dataclass(frozen=True)
-class Jvm:
-    """A JVM with the code that it runs.
-
-    Attributes:
-        module: Maven module under ``workloads/`` whose jars are its class path.
-        runtime: Java feature release.
-        collector: name of the collector.
-        heap_mb: largest heap, MiB.
-        initial_heap_mb: heap at the start, MiB; the whole heap when None.
-        pre_touch: commit the whole heap before the start, unless the heap starts smaller.
-        direct_mb: limit of direct memory, MiB; the JVM's default when 0.
-        pause_target_ms: ``-XX:MaxGCPauseMillis``; the JVM's default when None.
-        options: words of `allocpool.runtimes.flags.JVM_OPTIONS`.
-        unsafe: whether anything reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
-        explicit_gc: whether ``System.gc()`` may collect: reclaiming direct memory depends on it.
-        flags: what else the JVM is started with; the last of two equal flags counts.
-    """
-
-    module: str
-    runtime: int
-    collector: str
-    heap_mb: int
-    initial_heap_mb: int | None = None
-    pre_touch: bool = True
-    direct_mb: int = 0
-    pause_target_ms: int | None = None
-    options: tuple[str, ...] = ()
-    unsafe: bool = False
-    explicit_gc: bool = False
-    flags: tuple[str, ...] = ()
-
-    def with_heap(self, heap_mb: int) -> Jvm:
-        """Return the same with another largest heap, MiB."""
-        return replace(self, heap_mb=heap_mb)
+"""The CMake projects of ``native/`` that children load through cffi. ``packets-host`` is ``packets``, compiled for the
+CPU of this machine; ``sharing`` is the workload on many threads before a simulated cache."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +19,7 @@ class Needs:
 
     Attributes:
         jvm: the JVM of a Java trial.
-        second_jvm: one that the trial starts where it can, and reports where it can't.
+        second_jvm: one that the trial starts where this machine can.
         native: the C++ project whose library the child loads.
         allocator: what serves C++ ``new``, by its name; None where the language is Java.
         boost: whether boost::pool takes part.
@@ -76,7 +41,7 @@ class Needs:
 
     @property
     def most_mb(self) -> int:
-        """What heaps and buffers of all its processes come to, MiB; what a runtime takes in addition is not in it."""
+        """Heaps and buffers of all its processes, MiB, without what a runtime takes in addition."""
         if self.jvm is None:
             return self.memory_mb
         heap_mb = max(jvm.heap_mb for jvm in (self.jvm, self.second_jvm) if jvm)

@@ -1,7 +1,7 @@
-"""How noisy the machine was around a trial: its pace before and after, and what others took of it in that time.
+"""How noisy the machine was around a trial: its pace before and after, and what others took of it in between.
 
-A trial that was disturbed beyond a limit is marked, and a campaign runs it again once. What marks a trial is seen from
-outside it, never its figure: so a repetition can't choose results.
+A trial that was disturbed beyond a limit is flagged, and run again once. Nothing but the machine flags a trial, never
+its figure: so a repetition can't choose results.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import statistics
 import time
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.machine.activity import Activity, frequency_mhz, read_activity
 from allocpool.trial.child import native
 
 DISTURBED_BEYOND = 0.1
-"""Share of the machine that others may take during a trial, and by which its pace may fall, before it is marked.
+"""Share of the machine that others may take during a trial, and by which its pace may fall, before it is flagged.
 
-A tenth is the smallest effect that studies look for, and pyperf's limit for results that vary too much to be leaned on
-(pyperf documentation, "perf check"): what takes more can make an effect, or hide one.
+A tenth is the smallest effect that studies look for, and pyperf's limit for unstable results (pyperf documentation,
+"perf check").
 """
 REASONS = {
     "the hypervisor took": "the hypervisor took CPU time",
@@ -29,12 +29,12 @@ REASONS = {
     "the pace of computing changed": "the pace of computing changed",
     "computing took": "computing was slower than usual",
 }
-"""What may disturb a trial: how its reason begins in `disturbance`, and what readers call it."""
+"""How the reasons of `disturbance` begin, with their labels."""
 _STOLEN, _TAKEN, _CHANGED, _SLOWER = REASONS
 _USUAL_FROM = 20
-"""Readings from which on their median is called the usual pace."""
+"""Readings whose median is called the usual pace."""
 _PAUSE_S = 0.05
-"""Between the readings of `look`, so that it does not itself keep the machine busy."""
+"""Between the readings of `look`, so that it does not keep the machine busy."""
 _STILL_VALID_S = 0.5
 """The reading after a trial is the one before the next, if that starts so soon."""
 
@@ -49,20 +49,15 @@ class Pace(BaseModel):
     bandwidth_gbs: float
 
 
+def _seen(description: str) -> Any:
+    return Field(default=None, description=description)
+
+
 class Noise(BaseModel):
     """What went on around one trial; None where the system does not report it.
 
-    Attributes:
-        before, after: the machine's pace.
-        usual_compute_ns: median of the campaign's readings until then, once there are enough.
-        steal_share: of the CPU time that this machine wanted, the part that the hypervisor gave to others.
-        other_cpu_share: of the time of all processors, what processes that are not this campaign's took.
-        frequency_mhz: of the processors, after the trial.
-        minor_faults, major_faults: of the child and its own children, without and with I/O.
-        voluntary_switches, involuntary_switches: their context switches, by waiting and by preemption.
-        huge_pages_granted, huge_pages_refused: transparent huge pages of the whole machine during the trial.
-        compilations, recompilations, deoptimizations, compiled_state: of the measured window, see
-            `allocpool.trial.jit.Compilations`.
+    Fields with a description are columns of tables; ``before`` and ``after`` are the machine's pace, and
+    ``usual_compute_ns`` the median of the campaign's readings until then, once there are enough.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,19 +65,30 @@ class Noise(BaseModel):
     before: Pace | None = None
     after: Pace | None = None
     usual_compute_ns: float | None = None
-    steal_share: float | None = None
-    other_cpu_share: float | None = None
-    frequency_mhz: float | None = None
-    minor_faults: int
-    major_faults: int
-    voluntary_switches: int
-    involuntary_switches: int
-    huge_pages_granted: int | None = None
-    huge_pages_refused: int | None = None
-    compilations: int | None = None
-    recompilations: int | None = None
-    deoptimizations: int | None = None
-    compiled_state: str | None = None
+    steal_share: float | None = _seen(
+        "CPU time that the hypervisor gave to others, of what was wanted during the trial"
+    )
+    other_cpu_share: float | None = _seen("CPU time of processes that are not the trial's, of all processors' time")
+    frequency_mhz: float | None = _seen(
+        "clock frequency of the processors after the trial, as the system reports it, MHz"
+    )
+    minor_faults: int = Field(description="page faults of the trial's processes without I/O")
+    major_faults: int = Field(description="page faults of the trial's processes with I/O")
+    voluntary_switches: int = Field(description="context switches of the trial's processes by waiting")
+    involuntary_switches: int = Field(description="context switches of the trial's processes by preemption")
+    huge_pages_granted: int | None = _seen("transparent huge pages that the machine gave during the trial")
+    huge_pages_refused: int | None = _seen("faults during the trial that asked for a huge page in vain")
+    compilations: int | None = _seen(
+        "methods that the JVM compiled in the measured window; empty without a JVM or a window"
+    )
+    recompilations: int | None = _seen("of these, compiled before at the same level; empty as compilations")
+    deoptimizations: int | None = _seen(
+        "compiled methods that the JVM gave up in the measured window, deoptimised or replaced; empty as compilations"
+    )
+    compiled_state: str | None = _seen(
+        "hash of which of the workload's methods were compiled at which level when the measured window ended; equal: "
+        "the same state; empty as compilations"
+    )
 
 
 class PaceMeter:
@@ -102,7 +108,7 @@ class PaceMeter:
         return pace
 
     def recent(self) -> Pace | None:
-        """Return the last reading, where nothing can have happened since, else a new one."""
+        """Return the last reading where it is still valid, else a new one."""
         if self._last and time.monotonic() - self._last[0] < _STILL_VALID_S:
             return self._last[1]
         return self.read()
@@ -133,8 +139,7 @@ class Watch:
         self._activity = read_activity()
 
     def close(self) -> tuple[Noise, float]:
-        """Return what went on since this object was made, and the CPU time that the children took which ended since,
-        s."""
+        """Return the noise since this object was made, and the CPU time of children that ended since, s."""
         activity = read_activity()
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = self._children
@@ -181,8 +186,7 @@ def _more(begin: int | None, end: int | None) -> int | None:
 def disturbance(noise: Noise, limit: float | None) -> str | None:
     """Return what disturbed a trial beyond the limit, in words; None where nothing did, or there is no limit.
 
-    Of the pace only computing counts. Readings of memory stray by more than the limit from one to the next on a shared
-    machine: they are recorded, for those who ask whether they explain a figure.
+    Of the pace only computing counts: on a shared machine, readings of memory stray by more from one to the next.
     """
     if limit is None:
         return None
@@ -204,10 +208,10 @@ class Calm(BaseModel):
     """How noisy the machine is while nothing is measured.
 
     Attributes:
-        spread: of readings of the pace, as standard deviations of their logarithms, by name; empty where none was read.
+        spread: standard deviations of the logarithms of the pace's readings, by name; empty where none was read.
         steal_share, other_cpu_share: as in `Noise`.
-        disturbed: in words, what would mark a trial now; None where nothing would.
-        seconds: how long was looked.
+        disturbed: in words, what would flag a trial now.
+        seconds: length of the observation.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -220,8 +224,7 @@ class Calm(BaseModel):
 
 
 def look(meter: PaceMeter, seconds: float) -> Calm:
-    """Return how noisy the machine is now: its pace again and again for so many seconds, and who else runs
-    in that time."""
+    """Return how noisy the machine is in the next seconds: its pace, and what others take."""
     begun_s = time.monotonic()
     watch = Watch(meter)
     paces = []
@@ -235,9 +238,6 @@ def look(meter: PaceMeter, seconds: float) -> Calm:
         name: statistics.stdev(math.log(pace[name]) for pace in paces) for name in Pace.model_fields if len(paces) > 1
     }
     return Calm(
-        spread=spread,
-        steal_share=noise.steal_share,
-        other_cpu_share=noise.other_cpu_share,
-        disturbed=disturbance(noise, DISTURBED_BEYOND),
-        seconds=time.monotonic() - begun_s,
-    )
+        spread=spread, steal_share=noise.steal_share, other_cpu_share=noise.other_cpu_share,
+        disturbed=disturbance(noise, DISTURBED_BEYOND), seconds=time.monotonic() - begun_s,
+    )  # fmt: skip

@@ -22,11 +22,9 @@ from allocpool.trial.spec import TrialSpec
 Status = Literal[
     "ok", "failed", "out_of_memory", "crashed", "timeout", "killed", "invalid", "unavailable", "disturbed"
 ]  # fmt: skip
-"""``disturbed`` is what tables call a trial that another attempt stands in for, so that no figure counts both; the
-record keeps how it ended."""
+"""Tables call a trial ``disturbed`` that another attempt stands in for, so that no figure counts both; its record keeps
+how it ended."""
 
-FORMAT: Literal[2] = 2
-"""Of records. One with another is of another version of this package, and is not read."""
 RESULT = "result.json"
 SPEC = "spec.json"
 MEASUREMENT = "measurement.json"
@@ -37,12 +35,11 @@ GC_LOG = "gc.log"
 
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _ODD_NUMBER = re.compile(rb"NaN|Infinity|[\s\[:,][-0-9.]*(?:[0-9][eE]\+?[0-9]{3}|[0-9]{21})")
-"""In the text of a record, what may be read as no finite number of 64 bits, and no hash; seldom there, so that few are
-walked."""
+"""Text of a record that may be read as no finite number of 64 bits; so rare that few records are walked."""
 
 
 class JvmLaunch(BaseModel):
-    """How the child starts its JVM: library, flags in order, class path."""
+    """How the child starts its JVM."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -66,26 +63,36 @@ class NativeLaunch(BaseModel):
 
 
 class Launch(BaseModel):
-    """Everything that a child needs in addition to its spec; depends on this machine, so it is no part of the spec."""
+    """What a child needs in addition to its spec; depends on this machine, so it is no part of the spec.
+
+    Attributes:
+        child: the module that measures.
+        larger_heap: the JVM of a search's second heap, or in one line why this machine can't run it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     code_hash: str
     child: str = ""
-    """The module that measures."""
     jvm: JvmLaunch | None = None
     native: NativeLaunch | None = None
     larger_heap: JvmLaunch | str | None = None
-    """The JVM of a search's second heap, or in one line why this machine can't run it."""
     environment: dict[str, str] = {}
 
 
 class TrialRecord(BaseModel):
-    """The content of ``result.json``, written last and atomically: a trial without it never took place."""
+    """The content of ``result.json``, written last and atomically: a trial without it never took place.
+
+    Attributes:
+        attempt: 2 where the first attempt was disturbed; the trial id then ends in ``-2``.
+        disturbed: what disturbed the trial beyond its campaign's limit, in words.
+        gc_log_bytes: size of the JVM's log when the trial had ended; None without one.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal[2] = FORMAT
+    format: Literal[2] = 2
+    """A record with another one is of another version of this package, and is not read."""
     trial_id: str
     spec: dict[str, Any]
     status: Status
@@ -101,31 +108,27 @@ class TrialRecord(BaseModel):
     cpu_s: _Amount
     load_before: _Amount
     attempt: int = 1
-    """2: run again because the first attempt was disturbed; its trial id ends in ``-2``."""
     noise: Noise | None = None
-    """None in records of earlier versions."""
     disturbed: str | None = None
-    """What disturbed the trial beyond its campaign's limit, in words."""
     gc_log_bytes: int | None = None
-    """Size of the JVM's log when the trial had ended; None without one, and in records of earlier versions."""
     directory: str = ""
 
     def __hash__(self) -> int:
-        """Of its name, so that what is computed of a record can be kept: equal ones have one name."""
+        """Hash its name, so that what is computed of a record can be cached."""
         return hash(self.trial_id)
 
 
 def trial_id(spec: TrialSpec, code_hash: str, host_id: str) -> str:
-    """Name of a trial: 16 hex digits of SHA-256 over its spec, the code that it runs and the host.
+    """Return the name of a trial: 16 hex digits of SHA-256 over its spec, the code that it runs and the host.
 
-    The time-out does not count: it changes what is given up on, never what is measured.
+    The time-out is left out: it changes what is given up on, never what is measured.
     """
     stated = json.dumps(spec.model_dump(mode="json", exclude={"timeout_s"}), sort_keys=True)
     return hashlib.sha256(f"{stated}\n{code_hash}\n{host_id}".encode()).hexdigest()[:16]
 
 
 def unavailable_record(spec: TrialSpec, reason: str, host: Host) -> TrialRecord:
-    """Return the row of a planned trial that this machine can't run; it is made anew each time and never stored."""
+    """Return the record of a planned trial that this machine can't run; it is never stored."""
     return TrialRecord(
         trial_id=trial_id(spec, "unavailable", host.fingerprint()), spec=spec.model_dump(mode="json"),
         status="unavailable", reason=reason, launch=Launch(code_hash=""), command=(), exit_code=None, host=host,
@@ -134,10 +137,8 @@ def unavailable_record(spec: TrialSpec, reason: str, host: Host) -> TrialRecord:
 
 
 def read_record(directory: Path) -> TrialRecord | None:
-    """Return the record in a trial's folder, or None when the trial did not finish.
-
-    A record that can't be read, for whatever reason, counts as not run and is named in one line on stderr.
-    """
+    """Return the record in a trial's folder; None when the trial did not finish, or, with a line on stderr, when it
+    can't be read."""
     try:
         return checked_record(directory)
     except UserError as error:
@@ -145,7 +146,7 @@ def read_record(directory: Path) -> TrialRecord | None:
 
 
 def checked_record(directory: Path) -> TrialRecord | None:
-    """As `read_record`; a UserError gives in one line why it can't be read."""
+    """Return the record in a trial's folder, None when there is none; UserError where it can't be read."""
     path = f"{directory}/{RESULT}"  # of many records, making Path objects takes as long as reading them
     try:
         mode = os.stat(path).st_mode
@@ -173,11 +174,7 @@ def checked_record(directory: Path) -> TrialRecord | None:
 
 
 def _check_numbers(value: Any, where: str) -> None:
-    """Check that every number inside is finite and has 64 bits at most.
-
-    Raises:
-        UserError: one does not; names where it is.
-    """
+    """Check that every number inside is finite and has 64 bits at most; UserError, which names its place, otherwise."""
     if isinstance(value, dict | list | tuple):
         for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
             _check_numbers(inner, f"{where}.{name}")
@@ -195,5 +192,5 @@ def size_of(path: Path) -> int | None:
 
 @cache
 def unreadable(path: Path, reason: str) -> None:
-    """Say once of each record that it counts as not run."""
+    """Print once of each record that it counts as not run."""
     print(f"allocpool: {path} can't be read and counts as not run: {' '.join(reason.split())}", file=sys.stderr)

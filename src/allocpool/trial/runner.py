@@ -1,8 +1,7 @@
 """Run trials: one child process each, one at a time, every outcome a record.
 
 The child writes ``measurement.json``; the runner adds what only a parent can know (exit status, signals, time-outs)
-and writes ``result.json`` last. A trial without it never took place, so a campaign that was killed, however hard,
-continues where it stopped.
+and writes ``result.json`` last. So a campaign that was killed continues where it stopped.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from allocpool.trial.record import (
     TrialRecord,
     size_of,
     trial_id,
-)
+)  # fmt: skip
 from allocpool.trial.spec import TrialSpec
 
 TAIL_LINES = 20
@@ -62,20 +61,11 @@ _NO_MEMORY = re.compile(
     "|MemoryError", re.IGNORECASE,
 )  # fmt: skip
 """Last words of the C library, HotSpot, C++ and Python where memory ends outside of what is measured."""
-_INHERITED = (
-    "PATH",
-    "HOME",
-    "USER",
-    "TMPDIR",
-    "TZ",
-    "LANG",
-    "LANGUAGE",
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "PYTHONPATH",
+_INHERITED = frozenset(
+    ["PATH", "HOME", "USER", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH"]
 )
-"""What a child gets of this process's environment, after pyperf's list: nothing that changes how memory is allocated or
-how a JVM runs. The library paths stay because some Python interpreters don't start without them."""
+"""What a child inherits of this process's environment, after pyperf's list: nothing that changes how memory is
+allocated or how a JVM runs. Some Python interpreters don't start without the library paths."""
 _INHERITED_PREFIXES = ("LC_", "ALLOCPOOL_")
 _T = TypeVar("_T")
 
@@ -102,7 +92,7 @@ def task_for(spec: TrialSpec, launcher: Launcher, host: Host, raw: Path) -> Task
 
 
 def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list[_T]:
-    """Blocks in their order, the items of each in a random order that ``order_seed`` fixes."""
+    """Return blocks in their order, the items of each in a random order that ``order_seed`` fixes."""
     blocks: dict[int, list[_T]] = {}
     for block, item in items:
         blocks.setdefault(block, []).append(item)
@@ -115,15 +105,14 @@ def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list
 
 @contextmanager
 def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
-    """Hold the machine for measuring into ``folder``: a second campaign at the same time would spoil both.
-
-    It is waited for ``patience_s`` seconds at most.
+    """Hold the machine for measuring into ``folder``: a second campaign at the same time would spoil both. It is waited
+    for ``patience_s`` seconds at most.
 
     The lock is one file for all users of the machine, ``ALLOCPOOL_LOCK`` or a name in ``/tmp`` that does not depend on
-    the environment. It is held by the process, so that it is free as soon as that has died.
+    the environment. It is free as soon as its process has died.
 
     Raises:
-        UserError: another campaign is measuring on this machine; names its process and its folder. Or the lock is no
+        UserError: another campaign is measuring on this machine; names its process and folder. Or the lock is no
             regular file, or can't be opened.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -156,10 +145,8 @@ def _taken(lock: TextIO) -> bool:
 def run_trial(
     task: Task, launch: Launch, host: Host, meter: PaceMeter, disturbed_beyond: float | None = None
 ) -> TrialRecord:
-    """Run one trial to its record. KeyboardInterrupt kills the child, leaves no record and goes on up.
-
-    ``disturbed_beyond`` is the limit of `disturbance`.
-    """
+    """Run one trial to its record; ``disturbed_beyond`` is the limit of `disturbance`. KeyboardInterrupt kills the
+    child, leaves no record and is raised again."""
     _empty(task.folder)
     asked = {"spec": task.spec.model_dump(mode="json"), "launch": launch.model_dump(mode="json")}
     write_atomically(task.folder / SPEC, json.dumps(asked, indent=1))
@@ -180,25 +167,12 @@ def run_trial(
         status, reason = "invalid", fault
     noise = noise.model_copy(update=_compilations(task.folder, measurement))
     record = TrialRecord(
-        trial_id=task.trial_id,
-        spec=asked["spec"],
-        status=status,
-        reason=reason,
-        log_tail=None if status == "ok" else _tail(task.folder),
-        measurement=measurement,
-        launch=launch,
-        command=command,
-        exit_code=exit_code,
-        host=host,
-        started_utc=started,
-        wall_s=wall_s,
-        cpu_s=cpu_s,
-        load_before=load_before,
-        attempt=task.attempt,
-        noise=noise,
-        disturbed=disturbance(noise, disturbed_beyond),
+        trial_id=task.trial_id, spec=asked["spec"], status=status, reason=reason,
+        log_tail=None if status == "ok" else _tail(task.folder), measurement=measurement, launch=launch,
+        command=command, exit_code=exit_code, host=host, started_utc=started, wall_s=wall_s, cpu_s=cpu_s,
+        load_before=load_before, attempt=task.attempt, noise=noise, disturbed=disturbance(noise, disturbed_beyond),
         gc_log_bytes=size_of(task.folder / GC_LOG),
-    )
+    )  # fmt: skip
     with suppress(FileNotFoundError), (task.folder / GC_LOG).open("rb") as log:
         os.fsync(log.fileno())  # a record vouches for its log, so it is not to be on disk before it
     write_atomically(task.folder / RESULT, record.model_dump_json(indent=1))
@@ -206,7 +180,6 @@ def run_trial(
 
 
 def _empty(folder: Path) -> None:
-    """A folder without what an interrupted attempt left."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -218,8 +191,8 @@ def _logs(launch: Launch) -> bool:
 
 
 def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what the JVM compiled in the window that a trial measured, where it says which that is, and its log is
-    whole as far as it knows: what a full disk swallows of this log is reported on stderr only."""
+    """Return what the JVM compiled in the measured window; nothing where a full disk swallowed lines of its log, which
+    only stderr reports."""
     window = (measurement or {}).get("cpu")
     if f"file={JIT_LOG}" in _tail(folder):
         return {}
@@ -228,8 +201,8 @@ def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str,
 
 
 def _run_child(command: Sequence[str], task: Task, launch: Launch) -> tuple[int | None, str | None]:
-    """Exit status of the child (negative: the signal), or None when it was given up on; and what made it stand still
-    in that time, or None."""
+    """Return the exit status of the child (negative: the signal), None when it was given up on; and in words whether a
+    signal interrupted it."""
     environment = child_environment(launch)
     with (task.folder / STDOUT).open("wb") as out, (task.folder / STDERR).open("wb") as err:
         start_guard()
@@ -248,10 +221,10 @@ def _run_child(command: Sequence[str], task: Task, launch: Launch) -> tuple[int 
 
 
 def _ended(child: subprocess.Popen[bytes], seconds: float) -> int | None:
-    """Exit status of the child, or None when it has not ended after so many seconds.
+    """Return the exit status of the child, None when it has not ended after so many seconds.
 
-    `Popen.wait` with a limit wakes up every 50 ms, within measured windows too. Where the kernel has a descriptor for
-    the process (Linux 5.3), this one sleeps until the child ends.
+    `Popen.wait` with a limit wakes up every 50 ms, within measured windows too. A process descriptor (Linux 5.3) lets
+    this process sleep until the child ends.
     """
     try:
         descriptor = os.pidfd_open(child.pid)
@@ -269,7 +242,7 @@ def _ended(child: subprocess.Popen[bytes], seconds: float) -> int | None:
 
 
 def _stood_still(child: int) -> str | None:
-    """Return whether a job-control signal has stopped the child, or let it go on again, since it was last asked."""
+    """Return in words whether a job-control signal has stopped the child, or continued it, since the last call."""
     with suppress(ChildProcessError):
         if os.waitid(os.P_PID, child, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
             return "a signal stopped it for a while"
@@ -277,8 +250,7 @@ def _stood_still(child: int) -> str | None:
 
 
 def child_environment(launch: Launch) -> dict[str, str]:
-    """Return the whole environment of a trial's process: a short list of what is inherited, and what the launch
-    sets."""
+    """Return the environment of a trial's process: what is inherited, and what the launch sets."""
     inherited = {
         name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith(_INHERITED_PREFIXES)
     }
@@ -287,7 +259,7 @@ def child_environment(launch: Launch) -> dict[str, str]:
 
 
 def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Status, str | None, dict[str, Any] | None]:
-    """Return what happened, in the words of the record."""
+    """Return status, reason and measurement of the record."""
     path = folder / MEASUREMENT
     if path.exists():
         measurement = json.loads(path.read_text(encoding="utf-8"))
@@ -309,7 +281,7 @@ def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Stat
 
 
 def _signal_name(number: int) -> str:
-    """``SIGKILL``; a real-time signal has no name but its number."""
+    """Return ``SIGKILL``, or the number of a real-time signal, which has no name."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -1,4 +1,4 @@
-"""What every trial of every study states: plain data, checked before anything starts."""
+"""Specs of trials: plain data, checked before anything starts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _release(feature: int) -> int:
 
 
 RuntimeNumber = Annotated[int, AfterValidator(_release)]
-"""A feature release of Java. Whether the machine has it is no matter of the specification."""
+"""A feature release of Java, whether the machine has it or not."""
 CollectorName = Annotated[str, OneOf("collector", COLLECTORS)]
 
 DEFAULT_TIMEOUT_S = 120.0
@@ -51,10 +51,7 @@ class TrialSpec(BaseModel):
         return None
 
     def refused_here(self) -> str | None:
-        """Return in one line why this machine can't run the trial, apart from what it needs; None when it can.
-
-        Looks, but starts nothing.
-        """
+        """Return in one line why this machine can't run the trial, apart from `needs`; starts nothing."""
         return None
 
     def longest_seconds(self) -> float:
@@ -63,11 +60,11 @@ class TrialSpec(BaseModel):
 
     @property
     def allowed_seconds(self) -> float:
-        """After so long the trial is killed."""
+        """Seconds after which the trial is killed."""
         return self.timeout_s if self.timeout_s is not None else self.longest_seconds()
 
     def expected_seconds(self) -> float:
-        """Return about how long the trial takes, for plans; no longer than it is allowed."""
+        """Return about how long the trial takes, seconds, for plans."""
         return self.allowed_seconds
 
     def cell_name(self) -> str:

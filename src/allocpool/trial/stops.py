@@ -1,6 +1,6 @@
-"""Everything that stopped a trial's threads, as its collector's log reports it, on CLOCK_MONOTONIC.
+"""Everything that stopped a trial's threads, by its collector's log, on CLOCK_MONOTONIC.
 
-A log is parsed once, whoever asks: what it reports is kept beside it, in one file, until the log or the reader changes.
+A log is parsed once: the result is kept in a file next to it until the log or the reader changes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ Intervals = npt.NDArray[np.int64]
 """Shape (n, 2): start and end, nanoseconds of CLOCK_MONOTONIC."""
 
 CONSUMER = "main"
-"""The thread that does the work: HotSpot calls the one that JPype starts the JVM on so."""
+"""The thread that does the work: HotSpot's name of the one that JPype starts the JVM on."""
 KEPT = "stops.json"
-"""What a log told, beside it."""
 
 
 class Pause(NamedTuple):
@@ -45,7 +44,7 @@ class Pause(NamedTuple):
 
 
 class Safepoint(NamedTuple):
-    """A stop of all threads, from the request to the release; of it ``reaching_ns`` until the last thread stood."""
+    """A stop of all threads, from the request to the release; ``reaching_ns`` until the last thread stood."""
 
     start_ns: int
     duration_ns: int
@@ -62,7 +61,7 @@ class Stall(NamedTuple):
 
 
 class Stops(BaseModel):
-    """What one log reports stops, each kind in the log's order.
+    """The stops of one log, each kind in the log's order.
 
     ``unread`` counts lines about stopped threads that the reader did not understand, ``violations`` lines that
     contradict each other.
@@ -77,32 +76,32 @@ class Stops(BaseModel):
     violations: int
 
     def pause_intervals(self) -> Intervals:
-        """Stop-the-world pauses."""
+        """Return stop-the-world pauses."""
         return _intervals(self.pauses)
 
     def safepoint_intervals(self) -> Intervals:
-        """Safepoints, from the request to the release."""
+        """Return safepoints, from the request to the release."""
         return _intervals(self.safepoints)
 
     def reaching_intervals(self) -> Intervals:
-        """Of each safepoint, the time until the last thread stood."""
+        """Return the part of each safepoint until the last thread stood."""
         return _array((stop.start_ns, stop.start_ns + stop.reaching_ns) for stop in self.safepoints)
 
     def standing_intervals(self) -> Intervals:
-        """Of each safepoint, the time from then on."""
+        """Return the rest of each safepoint."""
         return _array((stop.start_ns + stop.reaching_ns, stop.start_ns + stop.duration_ns) for stop in self.safepoints)
 
     def stall_intervals(self, thread: str = CONSUMER) -> Intervals:
-        """Stalls of one thread that waited for memory."""
+        """Return the times that a thread waited for memory."""
         return _intervals(stall for stall in self.stalls if stall.thread == thread)
 
     def full_intervals(self) -> Intervals:
-        """Pauses in which the whole heap was collected, or a concurrent collection was brought to its end."""
+        """Return pauses that collected the whole heap, or brought a concurrent collection to its end."""
         return _intervals(pause for pause in self.pauses if pause.kind.startswith(("Full", "Degenerated")))
 
 
 class _Kept(BaseModel):
-    """The content of the file beside a log; the first three fields say for which log and reader it holds."""
+    """The content of the file next to a log; valid for this reader, and a log of this size and time."""
 
     reader: str
     size: int
@@ -119,11 +118,7 @@ def _intervals(stops: Iterable[Pause | Safepoint | Stall]) -> Intervals:
 
 
 def read_stops(log: Path) -> Stops:
-    """The stops of one log.
-
-    Raises:
-        UserError: it is no log that `gclog` reads, or reports stops without a time.
-    """
+    """Return the stops of one log; UserError where `gclog` can't read it, or it reports stops without a time."""
     parsed = gclog.read_gc_log(log)
     stalls = parsed.stalls[parsed.stalls["kind"] != "out of memory"]
     if any(table["start_ns"].isna().any() for table in (parsed.outermost, parsed.safepoints, stalls)):
@@ -138,16 +133,11 @@ def read_stops(log: Path) -> Stops:
 
 
 def _rows(table: pd.DataFrame, kind: type[Pause] | type[Safepoint] | type[Stall]) -> Any:
-    """The columns that the kind has, as plain rows."""
     return json.loads(table[list(kind._fields)].to_json(orient="values"))
 
 
 def stops_of(record: TrialRecord) -> Stops | None:
-    """The stops of a trial, from its log or from what was kept of it; None where it wrote none.
-
-    Raises:
-        UserError: its log can't be read; see `read_stops`.
-    """
+    """Return the stops of a trial; None where it wrote no log. Errors as of `read_stops`."""
     try:
         seen = os.stat(f"{record.directory}/{GC_LOG}") if record.directory else None
     except OSError:
@@ -170,7 +160,7 @@ def stops_of(record: TrialRecord) -> Stops | None:
 
 @lru_cache(maxsize=1)
 def _reader_hash() -> str:
-    """Changes with the log reader and with this module, so that what older ones understood is read again."""
+    """Return a hash of the log reader and this module, whose change makes a log be read again."""
     digest = hashlib.sha256()
     for source in (*sorted(Path(gclog.__file__).parent.glob("*.py")), Path(__file__)):
         digest.update(source.read_bytes())

@@ -233,7 +233,7 @@ void Generator::load_until(std::int64_t end_ns) {
   }
 }
 
-// Until every echo is back, or its time is over. While `sending_`, what was due and not sent goes out meanwhile.
+// Until every echo is back, or its time is over. While `sending_`, what was due and not sent goes out in the meantime.
 void Generator::drain() {
   const std::int64_t give_up_ns = os::monotonic_ns() + nanoseconds(options_.drain_seconds);
   while (outstanding_ > 0 && os::monotonic_ns() < give_up_ns && wait_until(give_up_ns)) {

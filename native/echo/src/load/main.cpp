@@ -1,4 +1,4 @@
-// allocpool_load: loads an echo server on 127.0.0.1 and tells, as lines of JSON, what came back.
+// allocpool_load: loads an echo server on 127.0.0.1 and reports, as lines of JSON, what came back.
 //
 // Bounded by its options; ends when standard input ends, and with the process that started it.
 #include <sys/prctl.h>

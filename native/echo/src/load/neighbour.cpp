@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds kRest{2};
 constexpr std::int64_t kUncounted = 2;  // walks that bring the lines in
 
-// Processor time: what other programs take of the processor meanwhile is not in it, what they evict is.
+// Processor time: what other programs take of the processor in the meantime is not in it, what they evict is.
 std::int64_t processor_ns() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -1,5 +1,5 @@
 // Another program on the server's machine: it walks over memory of its own, rests, and walks again. What others evict from
-// the caches that it shares with them makes that walk dearer; another at once afterwards tells what it costs when nothing
+// the caches that it shares with them makes that walk dearer; another at once afterwards shows what it costs when nothing
 // was evicted. The rest is so short that a server evicts part of the lines: after a long one all are gone, whatever it
 // does. It lives in the load generator's process, so neither its memory nor its time is counted as the server's.
 #pragma once

@@ -1,4 +1,4 @@
-// What a message says: a pure function of seed, connection and number, so that an echo of any other is told at once.
+// What a message says: a pure function of seed, connection and number, so that an echo of any other is found at once.
 #pragma once
 
 #include <algorithm>

@@ -1,12 +1,10 @@
-"""What the conclusions of "Memory allocation speed check" (``claims.yaml``) are put to.
-
-Each is put to what the source ran, CMS on the oldest release here, and to today's collectors.
-"""
+"""What the conclusions of "Memory allocation speed check" (``claims.yaml``) are put to: what the source ran, CMS on the
+oldest release here, and today's collectors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -16,57 +14,51 @@ import pandas as pd
 from allocpool.evidence import claims, reference
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.declared import Cell, Cells, claims_of
-from allocpool.evidence.trials import finished, newest_release
+from allocpool.evidence.trials import finished, newest_release, records
 from allocpool.runtimes.collectors import FEATURES, collectors_that
-from allocpool.studies.allocation.specs import CHURNED, SOURCES
+from allocpool.studies.allocation.specs import SOURCES, TECHNIQUES
 
 PUBLISHED_BYTES = (1024, 10_240, 102_400)
 LEAST_COLLECTIONS = 3
-"""So many collections a window must have seen, on average, before a claim about collections can rest on it."""
+"""In a window, on average, for a claim about collections."""
 _CONTROLS = collectors_that(lambda row: row.is_control)
 LARGE = PUBLISHED_BYTES[-1]
-_OPERATIONS = {
+OPERATIONS = {
     "malloc": ("malloc", "ns_per_alloc"),
     "free": ("malloc", "ns_per_free"),
     "java_heap": ("byte_array", "ns_per_alloc"),
     "java_direct": ("direct_buffer", "ns_per_alloc"),
 }
+"""Published operations: technique and column."""
 _MEMORIES = {"c": "c", "java_heap": "heap", "java_direct": "direct"}
 _NAMES = {"byte_array": "byte[]", "direct_buffer": "direct"}
 THEN, NOW, IN_CPP, _PUBLISHED = f"Java {FEATURES[0]}, CMS", "newest Java", "C++", "published"
-"""What the source ran, as near as can be; today's collectors; C++ alone; the source's own figures."""
+"""What the source ran, as near as can be; today's collectors; C++ alone; the source's figures."""
 
 
 def published_as_trials() -> pd.DataFrame:
-    """The published tables in the form of measured trials, one block."""
-    rows = []
-    for row in reference.load("allocation_speed").to_dict("records"):
-        technique, column = _OPERATIONS[row["operation"]]
-        rows.append(
-            {"mode": "allocation", "technique": technique, "bytes": row["object_bytes"], column: row["cost_us"] * 1000}
-        )
-    for row in reference.load("access_speed_100kb").to_dict("records"):
-        rows.append(
-            {
-                "mode": "access",
-                "memory": _MEMORIES[row["memory"]],
-                "operation": row["operation"],
-                "bytes": LARGE,
-                "ns_per_pass": row["cost_us"] * 1000,
-            }
-        )
+    """Return the published tables in the form of measured trials, one block."""
+    made, passes = reference.load("allocation_speed"), reference.load("access_speed_100kb")
+    rows: list[dict[Hashable, Any]] = [
+        {"mode": "allocation", "technique": technique, "bytes": row.object_bytes, column: row.cost_us * 1000}
+        for row in records(made)
+        for technique, column in [OPERATIONS[row.operation]]
+    ]
+    passes = passes.assign(
+        mode="access", memory=passes["memory"].map(_MEMORIES), bytes=LARGE, ns_per_pass=passes["cost_us"] * 1000
+    )
+    rows += passes[["mode", "memory", "operation", "bytes", "ns_per_pass"]].to_dict("records")
     unmeasured = dict.fromkeys(["distribution", "collector", "runtime"])
     frame = pd.DataFrame(rows).assign(
         status="ok", block=0, served_by="2012", strategy="alloc", touch="none", resident_over_live_before=np.nan,
         resident_over_live_after=np.nan, **unmeasured,
     )  # fmt: skip
-    frame["language"] = frame["technique"].map({"malloc": "cpp"}).fillna("java")
-    frame.loc[frame["memory"] == "c", "language"] = "cpp"
-    return frame
+    in_c = (frame["technique"] == "malloc") | (frame["memory"] == "c")
+    return frame.assign(language=in_c.map({True: "cpp", False: "java"}))
 
 
 def young_collections(setup: pd.DataFrame, object_bytes: int) -> float:
-    """Young collections that the published run of a size must have had: bytes allocated over the eden space.
+    """Return the young collections of the published run of a size: bytes allocated over the eden space.
 
     ``setup`` is the published one, by name. Eden is what two survivor spaces leave of the new generation, each a share
     ``1 / (survivor_ratio + 2)`` of it (Java SE HotSpot tuning guide, "Survivor Space Sizing"); 16 bytes are the header
@@ -79,7 +71,7 @@ def young_collections(setup: pd.DataFrame, object_bytes: int) -> float:
 
 
 def _of(set_up: str, trials: pd.DataFrame) -> pd.DataFrame:
-    """The trials of a set-up: C++ belongs to each."""
+    """Return the trials of a set-up: C++ belongs to each."""
     if set_up == _PUBLISHED or trials.empty:
         return trials
     cpp = trials["language"] == "cpp"
@@ -94,8 +86,8 @@ def _of(set_up: str, trials: pd.DataFrame) -> pd.DataFrame:
 def cells_of(trials: pd.DataFrame, set_up: str, touch: str = "none") -> Cells:
     """Return what claims are put to, of a set-up; of buffers only fresh ones that are touched in this way.
 
-    Columns: ``what`` (a technique, or memory that is written to), ``metric`` (alloc; collecting, the same where there
-    were collections enough; free; an operation; resident_before and resident_after a shift), ``served_by``, ``bytes``.
+    ``what``: a technique, or the memory of a pass. ``metric``: alloc; collecting, the same where there were collections
+    enough; free; an operation; resident_before and resident_after a shift.
     """
     plain = _of(set_up, finished(trials))
     made = plain[(plain["mode"] == "allocation") & (plain["strategy"] == SOURCES[0]) & (plain["touch"] == touch)]
@@ -111,7 +103,7 @@ def cells_of(trials: pd.DataFrame, set_up: str, touch: str = "none") -> Cells:
         cells.append(_cell(memory, operation, on, LARGE, f"{operation} {memory} {on}", values))
     for (technique, on), rows in _grouped(shifted, "technique", "served_by").items():
         for when in ("before", "after"):
-            label = f"{CHURNED[technique].label} {on} {when} the shift"
+            label = f"{TECHNIQUES[technique].label} {on} {when} the shift"
             values = _by_block(rows, f"resident_over_live_{when}")
             cells.append(_cell(technique, f"resident_{when}", on, None, label, values))
     return Cells(cells, ("what", "metric", "served_by", "bytes"))
@@ -131,7 +123,7 @@ def _by_block(rows: pd.DataFrame, column: str) -> pd.Series:
 
 
 def _obtained(made: pd.DataFrame, counted: bool) -> Iterator[Cell]:
-    """What it costs to obtain a buffer and to free it."""
+    """Yield what it costs to obtain a buffer and to free it."""
     for (technique, on), rows in _grouped(made, "technique", "served_by").items():
         name = _NAMES.get(technique, technique)
         on_heap = counted and technique == "byte_array"
@@ -158,10 +150,10 @@ ALLOCATION_CLAIMS = claims_of("allocation", published=_published)
 
 
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
-    """Put every claim to a campaign's trials, set-up by set-up."""
+    """Judge every claim on each of its set-ups."""
     return claims.evaluate_apart(ALLOCATION_CLAIMS, partial(cells_of, trials))
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    """Judge the claims on what a campaign left."""
     return evaluate(tables["trials"])

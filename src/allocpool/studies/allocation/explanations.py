@@ -11,16 +11,15 @@ from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.studies.allocation.claims import ALLOCATION_CLAIMS, cells_of
 
 SMALL_IN_JAVA = "small-java"
-"""The claim on small blocks, by its id."""
 GIVEN_BACK = "glibc gives free memory back to the kernel"
-"""The thresholds of ``glibc_keeping`` (`allocpool.machine.allocators`) left as they are: nothing else differs."""
+"""The thresholds of ``glibc_keeping`` (`allocpool.machine.allocators`) as they are by default."""
 ZEROED = "the block is zeroed in C, too"
 """As Java does to every array that it makes."""
 
 
 def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
-    """Of each allocator against which Java's small blocks are dearer: the same with zeroed blocks, and of glibc that
-    keeps its memory one that does not."""
+    """Judge, of each allocator against which Java's small blocks are dearer, the same with zeroed blocks, and of glibc
+    that keeps its memory one that does not."""
     asked = []
     for verdict in failed(verdicts):
         if verdict.claim.id != SMALL_IN_JAVA:
@@ -36,9 +35,7 @@ def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablatio
             changes = [(ZEROED, zeroed.other(malloc, {}))]
             if malloc.facts["served_by"] == "glibc_keeping":
                 changes.append((GIVEN_BACK, cells.other(malloc, {"served_by": "glibc"})))
-            asked += [Asked(*words, what, before, Changed(cell.values if cell else _NONE, None))
-                      for what, cell in changes]  # fmt: skip
+            for what, cell in changes:
+                after = cell.values if cell else pd.Series(dtype=float)
+                asked.append(Asked(*words, what, before, Changed(after, None)))
     return ablations(asked)
-
-
-_NONE = pd.Series(dtype=float)

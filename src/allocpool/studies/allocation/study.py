@@ -6,18 +6,18 @@ for C++ (``jemalloc``), collector and runtime for Java (``g1/25``).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Readable, Study, StudyProfile, spelled
-from allocpool.errors import UserError, from_validation, unknown_choice
+from allocpool.errors import from_validation, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
-from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
+from allocpool.runtimes.collectors import FEATURES, collectors_on, require_combination
 from allocpool.runtimes.discovery import known_releases
 from allocpool.studies.allocation.measurement import (
     AccessMeasurement,
@@ -28,8 +28,10 @@ from allocpool.studies.allocation.measurement import (
 from allocpool.studies.allocation.specs import (
     CHURNED,
     DISTRIBUTIONS,
+    FOREIGN_MODULE,
     JMH_TECHNIQUES,
     MEMORIES,
+    OBTAINED,
     OPERATIONS,
     TECHNIQUES,
     AccessSpec,
@@ -37,16 +39,26 @@ from allocpool.studies.allocation.specs import (
     BufferSpec,
     FragmentationSpec,
     JmhSpec,
+    Technique,
 )
 from allocpool.studies.allocation.tables import SCHEMAS, cost_of, summarise_buffers, tidy_allocation
 from allocpool.trial.spec import TrialSpec
 
 SIZES = (64, 1024, 10_240, 102_400, 2**20)
 """From smallest to largest; the published three among them."""
+_SETTINGS = {
+    "techniques": "technique", "strategies": "strategy", "bytes": "bytes", "touches": "touch", "memories": "memory",
+    "operations": "operation", "distributions": "distribution",
+}  # fmt: skip
+"""What each list of a group names, as a setting of a spec."""
 
 
 def _machine(on: str) -> dict[str, Any]:
-    """What serves the memory, as settings of a spec; ValueError in one line for another form or an unknown word."""
+    """Return what serves the memory, as settings of a spec.
+
+    Raises:
+        ValueError: another form, or an unknown word; one line.
+    """
     collector, slash, feature = on.partition("/")
     if not slash:
         if on not in ALLOCATORS:
@@ -54,96 +66,58 @@ def _machine(on: str) -> dict[str, Any]:
         return {"allocator": on}
     if not feature.isdigit():
         raise ValueError(f"{on!r} is not COLLECTOR/RUNTIME, for example g1/25")
-    try:
-        check_combination(collector, int(feature))
-    except UserError as error:
-        raise ValueError(str(error)) from error
+    require_combination(collector, int(feature))
     return {"collector": collector, "runtime": int(feature)}
 
 
 class _Group(BaseModel):
-    """Settings in common; ``settings`` multiplies them out."""
+    """Lists of settings; ``settings`` multiplies them out."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    SPEC: ClassVar[type[BufferSpec]]
     served_by: tuple[str, ...] = Field(min_length=1)
 
-    @abstractmethod
     def settings(self) -> Iterator[dict[str, Any]]:
-        """Every combination, as settings of a spec."""
+        """Yield every combination, as settings of a spec."""
+        lists = {_SETTINGS[name]: getattr(self, name) for name in type(self).model_fields if name in _SETTINGS}
+        for on, *values in itertools.product(self.served_by, *lists.values()):
+            yield {**_machine(on), **dict(zip(lists, values, strict=True))}
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        """Each combination must be a valid spec; the first that is not is reported in the words of the spec."""
-        spec = SPECS[type(self)]
         for settings in self.settings():
             try:
-                spec(**settings)
+                self.SPEC(**settings)
             except ValidationError as error:
-                raise ValueError(str(from_validation("group", error, spec))) from None
+                raise ValueError(str(from_validation("group", error, self.SPEC))) from None
         return self
 
 
 class AllocationGroup(_Group):
-    """Ways to come by a buffer x fresh or pooled x size x what is touched of it."""
-
+    SPEC: ClassVar[type[BufferSpec]] = AllocationSpec
     techniques: tuple[str, ...] = Field(min_length=1)
     strategies: tuple[str, ...] = ("alloc",)
     bytes: tuple[int, ...] = SIZES
     touches: tuple[str, ...] = ("none",)
 
-    def settings(self) -> Iterator[dict[str, Any]]:
-        for on in self.served_by:
-            for technique in self.techniques:
-                for strategy in self.strategies:
-                    for size in self.bytes:
-                        for touch in self.touches:
-                            yield {
-                                **_machine(on), "technique": technique, "strategy": strategy, "bytes": size,
-                                "touch": touch,
-                            }  # fmt: skip
-
 
 class AccessGroup(_Group):
-    """Memories x operations x size."""
-
+    SPEC = AccessSpec
     memories: tuple[str, ...] = Field(min_length=1)
     operations: tuple[str, ...] = OPERATIONS
     bytes: tuple[int, ...] = (102_400,)
 
-    def settings(self) -> Iterator[dict[str, Any]]:
-        for on in self.served_by:
-            for memory in self.memories:
-                for operation in self.operations:
-                    for size in self.bytes:
-                        yield {**_machine(on), "memory": memory, "operation": operation, "bytes": size}
-
 
 class FragmentationGroup(_Group):
-    """What is churned x distributions of sizes."""
-
+    SPEC = FragmentationSpec
     techniques: tuple[str, ...] = Field(min_length=1)
     distributions: tuple[str, ...] = DISTRIBUTIONS
 
-    def settings(self) -> Iterator[dict[str, Any]]:
-        for on in self.served_by:
-            for technique in self.techniques:
-                for distribution in self.distributions:
-                    yield {**_machine(on), "technique": technique, "distribution": distribution}
-
 
 class JmhGroup(AllocationGroup):
-    """The same under JMH."""
-
+    SPEC = JmhSpec
     techniques: tuple[str, ...] = JMH_TECHNIQUES
-
-
-SPECS: dict[type[_Group], type[BufferSpec]] = {
-    AllocationGroup: AllocationSpec,
-    AccessGroup: AccessSpec,
-    FragmentationGroup: FragmentationSpec,
-    JmhGroup: JmhSpec,
-}
 
 
 class AllocationProfile(StudyProfile):
@@ -165,7 +139,7 @@ class AllocationProfile(StudyProfile):
 
 
 def plan_allocation(profile: AllocationProfile, _machine: Machine) -> list[Planned]:
-    """Every configuration of every group, block after block."""
+    """Return every configuration of every group, block after block."""
     planned: list[Planned] = []
     for block in range(profile.blocks):
         planned += [Planned(spec) for spec in dict.fromkeys(_block(profile, block))]
@@ -173,28 +147,23 @@ def plan_allocation(profile: AllocationProfile, _machine: Machine) -> list[Plann
 
 
 def _block(profile: AllocationProfile, block: int) -> Iterator[BufferSpec]:
-    shared: dict[str, Any] = {"block": block, "timeout_s": profile.timeout_s}
-    timed = {
-        **shared, "seconds": profile.seconds, "warmup_seconds": profile.warmup_seconds,
-        "iteration_ms": profile.iteration_ms,
-    }  # fmt: skip
-    churn = {
-        **shared, "live_mb": profile.churn_live_mb, "turnovers": profile.turnovers, "windows": profile.windows,
-        "idle_seconds": profile.idle_seconds,
-    }  # fmt: skip
-    for group in profile.allocation:
-        yield from (AllocationSpec(**timed, live_mb=profile.live_mb, **settings) for settings in group.settings())
-    for access in profile.access:
-        yield from (AccessSpec(**timed, **settings) for settings in access.settings())
-    for fragmentation in profile.fragmentation:
-        yield from (FragmentationSpec(**churn, **settings) for settings in fragmentation.settings())
-    for jmh in profile.jmh:
-        yield from (JmhSpec(**timed, live_mb=profile.live_mb, **settings) for settings in jmh.settings())
+    def of(names: Sequence[str], **settings: Any) -> dict[str, Any]:
+        return {name: getattr(profile, name) for name in ("timeout_s", *names)} | {"block": block, **settings}
+
+    timed = of(("seconds", "warmup_seconds", "iteration_ms"))
+    rounds = {**timed, "live_mb": profile.live_mb}
+    churn = of(("turnovers", "windows", "idle_seconds"), live_mb=profile.churn_live_mb)
+    kinds: list[tuple[Sequence[_Group], dict[str, Any]]] = [
+        (profile.allocation, rounds), (profile.access, timed), (profile.fragmentation, churn), (profile.jmh, rounds),
+    ]  # fmt: skip
+    for groups, shared in kinds:
+        for group in groups:
+            yield from (group.SPEC(**shared, **settings) for settings in group.settings())
 
 
 def questions(profile: AllocationProfile, machine: Machine) -> list[Question[TrialSpec]]:
-    """Primary: fresh buffers or those of a pool, for each technique, size and what serves it. Then each way to come by
-    a fresh buffer against the first that is planned for the size."""
+    """Return first fresh buffers or those of a pool, for each technique, size and what serves it. Then each way to come
+    by a fresh buffer against the first that is planned for the size."""
     specs = [item.spec for item in plan_allocation(profile, machine) if item.spec.block == 0]
     rounds = [spec for spec in specs if isinstance(spec, AllocationSpec)]
     pools = {(s.technique, s.label, s.bytes, s.touch): s for s in rounds if s.strategy == "pool"}
@@ -212,34 +181,29 @@ def questions(profile: AllocationProfile, machine: Machine) -> list[Question[Tri
 
 
 def every_key() -> Iterator[tuple[str, str]]:
-    """(mode, what and on what) of the whole study: each technique with every allocator or collector that it runs on."""
-    for technique in TECHNIQUES.values():
-        for on in _machines(technique.language, technique.module.endswith("foreign")):
-            yield "allocation", f"{technique.name} on {on}"
-    for memory, (language, module) in MEMORIES.items():
-        for on in _machines(language, module.endswith("foreign")):
-            yield "access", f"{memory} on {on}"
-    for name, churned in CHURNED.items():
-        for on in _machines(churned.language, churned.module.endswith("foreign")):
-            yield "fragmentation", f"{name} on {on}"
+    """Yield (mode, what and on what) of the study: each technique with every allocator or collector that it runs on."""
+    for mode, names in (("allocation", OBTAINED), ("access", MEMORIES), ("fragmentation", CHURNED)):
+        for name in names:
+            for on in _machines(TECHNIQUES[name]):
+                yield mode, f"{name} on {on}"
 
 
-def _machines(language: str, newest_only: bool) -> Iterator[str]:
-    if language == "cpp":
+def _machines(technique: Technique) -> Iterator[str]:
+    if technique.language == "cpp":
         yield from ALLOCATORS
         return
-    for feature in known_releases()[-1:] if newest_only else FEATURES:
+    for feature in known_releases()[-1:] if technique.module == FOREIGN_MODULE else FEATURES:
         yield from (f"{collector}/{feature}" for collector in collectors_on(feature))
 
 
 def catalogue(profile: AllocationProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per mode, technique or memory, and what serves it; ``left_out_because`` where the profile has none."""
+    """Return a row per mode, technique or memory, and what serves it; ``left_out_because`` where the profile has
+    none."""
     asked: dict[tuple[str, str], str | None] = {}
     for item in planned:
-        spec = item.spec
-        if isinstance(spec, BufferSpec):
+        if isinstance(spec := item.spec, BufferSpec):
             on = spec.allocator or f"{spec.collector}/{spec.runtime}"
-            asked[(spec.mode, f"{spec.what} on {on}")] = item.unavailable
+            asked[spec.mode, f"{spec.way.name} on {on}"] = item.unavailable
     rows = []
     for mode, key in dict.fromkeys([*every_key(), *asked]):
         left_out = None if (mode, key) in asked else f"profile {profile.profile} leaves it out"

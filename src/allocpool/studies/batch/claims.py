@@ -1,4 +1,5 @@
-"""What the batch conclusions of the article (``claims.yaml``) are put to, and the two that are no ordering of cells.
+"""The data that the batch conclusions of the article (``claims.yaml``) are put to, and two that no ordering of cells
+expresses.
 
 Each is judged on the collectors that the article ran and, apart from them, on today's.
 """
@@ -24,23 +25,19 @@ from allocpool.packets.specs import Configuration
 from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.batch import published_sizes, today
 
-_OBJECTS_PER_QUEUED = 3
 _SAME_SHAPE = 1e-6  # below any measurement's rounding, so that ratios of distances stay defined
-_OBJECTS_PER_STORED = 8
 
 
-def shape_distance(batch: Batch, configuration: str, layout: str = "heap") -> pd.Series:
-    """How far one configuration's figures lie from the published "CMS" rows in shape, per block.
+def shape_distance(batch: Batch, configuration: str) -> pd.Series:
+    """Return how far one configuration's figures lie from the published "CMS" rows in shape, per block.
 
-    The root mean square of log(measured / published) over strategies but ``dummy`` and cases, after taking
-    out its mean, which is the machine's speed. 0 is the same shape; 0.69 is typically a factor of two off.
-    Blocks that miss a cell are left out, so that distances are over the same cells. What trials of a cell differ by
-    adds its square: with the usual tenth, a distance of a half reads a fiftieth too far.
+    The root mean square of log(measured / published) over strategies but ``dummy`` and cases, without its mean, which
+    is the machine's speed. 0 is the same shape; 0.69 is typically a factor of two off. Blocks that miss a cell are left
+    out. What trials of a cell differ by adds its square: with the usual tenth, a distance of a half reads a fiftieth
+    too far.
     """
-    published = published_batch()
-    target = published[
-        (published["family"] == "CMS") & (published["layout"] == layout) & (published["strategy"] != "dummy")
-    ]
+    table = published_batch()
+    target = table[(table["family"] == "CMS") & (table["layout"] == "heap") & (table["strategy"] != "dummy")]
     columns = [
         np.log(batch.values(Cell(configuration, row.strategy, row.case)).groupby(level=0).mean() / row.published_ns)
         for row in records(target)
@@ -51,23 +48,22 @@ def shape_distance(batch: Batch, configuration: str, layout: str = "heap") -> pd
 
 
 def distances(batch: Batch, option: str = "") -> list[tuple[int, dict[str, pd.Series]]]:
-    """Per release that has both: how far Parallel and CMS (keys) lie from the published "CMS" rows, per block; with an
-    option of their configurations, or without one."""
+    """Return, per release that has both, how far Parallel and CMS (keys) lie from the published "CMS" rows, per block;
+    with an option of their configurations, or without one."""
     releases = []
     both = ("parallel", "cms")
     for runtime in sorted(batch.facts["runtime"].dropna().unique()):
-        if not set(both) <= set(collectors_on(int(runtime))):
-            continue
-        labels = {name: f"java/heap/{name}/{runtime}{option}" for name in both}
-        found = {name: shape_distance(batch, Configuration.parse(key).label) for name, key in labels.items()}
-        if all(len(distance) for distance in found.values()):
-            releases.append((int(runtime), found))
+        if set(both) <= set(collectors_on(int(runtime))):
+            labels = {name: Configuration.parse(f"java/heap/{name}/{runtime}{option}").label for name in both}
+            found = {name: shape_distance(batch, label) for name, label in labels.items()}
+            if all(len(distance) for distance in found.values()):
+                releases.append((int(runtime), found))
     return releases
 
 
 def _cms_is_nearer(batch: Batch) -> Evidence:
-    """That Parallel lies further from the published "CMS" rows than CMS does, each by its own blocks, apart for each
-    release that has both."""
+    """Return evidence that Parallel lies further from the published "CMS" rows than CMS does, for each release that has
+    both."""
     expected = [
         Ordering(f"distance of Parallel {runtime}", f"that of CMS {runtime}", compare(found["parallel"], found["cms"]))
         for runtime, found in distances(batch)
@@ -80,59 +76,34 @@ def _cms_is_nearer(batch: Batch) -> Evidence:
 
 
 def implied_case_a_size(gc: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
-    """The queue and store size that the published live-object counts of case A imply, per strategy and
-    collector.
+    """Return the queue and store size that the published live-object counts of case A imply.
 
     A queued packet is 3 objects and a stored one 8 (5 of them its parse result), so with pool size P and n
     packets both queued and stored, live = 3 max(P, 2n) + 5 n + base. ``base``, the JVM's own objects, is
-    the median remainder of case B, whose size is not in doubt; case A is then solved for n. Columns:
-    collector, strategy, objects, implied_size. ``gc`` and ``cases`` are the published tables.
+    the median remainder of case B, whose size is not in doubt; case A is then solved for n.
+
+    Columns: collector, strategy, objects, implied_size. ``gc`` and ``cases`` are the published tables.
     """
     sizes = cases.set_index("parameter").astype(float)
-    parsed = _OBJECTS_PER_STORED - _OBJECTS_PER_QUEUED
-    pools = {
-        "alloc": 0.0,
-        "mix": float(sizes["case_a"]["mix_pool_size"]),
-        "pool": float(sizes["case_a"]["pool_size"]),
-    }
-    size_b = float(sizes["case_b"]["stored_count"])
-
-    def floor(strategy: str, size: float) -> float:
-        return _OBJECTS_PER_QUEUED * max(pools[strategy], 2 * size) + parsed * size
-
-    objects = gc.assign(objects=gc["live_objects_millions"] * 1e6)
-    in_b = objects[objects["case"] == "B"]
-    base = float(np.median([row.objects - floor(row.strategy, size_b) for row in records(in_b)]))
-    rows = []
-    for row in records(objects[objects["case"] == "A"]):
-        pooled = _OBJECTS_PER_QUEUED * pools[row.strategy]
-        per_size = parsed if pools[row.strategy] else 2 * _OBJECTS_PER_QUEUED + parsed
-        rows.append(
-            {
-                "collector": row.collector,
-                "strategy": row.strategy,
-                "objects": row.objects,
-                "implied_size": (row.objects - base - pooled) / per_size,
-            }
-        )
-    return pd.DataFrame(rows)
+    of_pool = {"alloc": 0.0, "mix": sizes["case_a"]["mix_pool_size"], "pool": sizes["case_a"]["pool_size"]}
+    size_b = sizes["case_b"]["stored_count"]
+    gc = gc.assign(objects=gc["live_objects_millions"] * 1e6, pool=gc["strategy"].map(of_pool))
+    in_b, in_a = (gc[gc["case"] == case] for case in "BA")
+    base = (in_b["objects"] - 3 * in_b["pool"].clip(lower=2 * size_b) - 5 * size_b).median()
+    implied = (in_a["objects"] - base - 3 * in_a["pool"]) / (in_a["pool"] > 0).map({True: 5, False: 11})
+    return in_a[["collector", "strategy", "objects"]].assign(implied_size=implied).reset_index(drop=True)
 
 
 def case_a_evidence(gc: pd.DataFrame, cases: pd.DataFrame) -> Evidence:
-    """Which size case A had, by the published object counts: the table's, or the tenth of it that the published code
-    has. Each implied size goes to the nearer of the two in log-ratio."""
+    """Return which size case A had, by the published object counts: the table's, or the tenth of it that the published
+    code has. Each implied size goes to the nearer of the two in log-ratio."""
     rows = implied_case_a_size(gc, cases)
-    stated = _stated_size(cases)
-    sizes = rows["implied_size"].clip(lower=1.0)
-    nearer_small = np.abs(np.log(sizes / (stated / 10))) < np.abs(np.log(sizes / stated))
-    return Evidence(rows.assign(shown=np.where(nearer_small, OTHER_WAY, AS_PUBLISHED)))
+    stated = float(cases.set_index("parameter")["case_a"]["stored_count"])
+    is_stated = rows["implied_size"].clip(lower=1.0) >= stated / 10**0.5
+    return Evidence(rows.assign(shown=is_stated.map({True: AS_PUBLISHED, False: OTHER_WAY})))
 
 
-def _stated_size(cases: pd.DataFrame) -> float:
-    return float(cases.set_index("parameter")["case_a"]["stored_count"])
-
-
-def _published_case_a() -> Evidence:
+def _published_case_a(_batch: Batch | None = None) -> Evidence:
     return case_a_evidence(reference.load("allocate_or_pool_gc"), reference.load("allocate_or_pool_cases"))
 
 
@@ -146,10 +117,7 @@ BATCH_CLAIMS = claims_of(
     "batch",
     lambda batch: batch.cells,
     published_cells,
-    {
-        "cms_is_nearer": (_cms_is_nearer, no_figures),
-        "case_a": (lambda _batch: _published_case_a(), _published_case_a),
-    },
+    {"cms_is_nearer": (_cms_is_nearer, no_figures), "case_a": (_published_case_a, _published_case_a)},
 )
 POOL_EVERYWHERE = BATCH_CLAIMS[0]
 
@@ -160,7 +128,7 @@ def evaluate(trials: pd.DataFrame, some: Iterable[Claim[Batch]] = BATCH_CLAIMS) 
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """The verdicts of a campaign, on what it left, as its page and the first page show them: published claims on a
-    campaign that has the published collectors, then our own."""
+    """Return the verdicts of a campaign as its page and the first page show them: published claims on a campaign that
+    has the published collectors, then our own."""
     trials = tables["trials"]
     return [*evaluate(published_sizes.judged_on(trials)), *today.evaluate(trials)]

@@ -1,5 +1,7 @@
-"""Why claims on batch fail here: which one thing is changed about the cells of a comparison that is the other way
-round. Most cells are those of the campaign itself; the group ``explanations`` of a profile adds the rest."""
+"""Why claims on batch fail here: the one thing that is changed about a comparison that is the other way round.
+
+Most cells are those of the campaign; the group ``explanations`` of a profile adds the rest.
+"""
 
 from __future__ import annotations
 
@@ -32,31 +34,28 @@ EXPLANATIONS: Mapping[str, tuple[Change, ...]] = MappingProxyType(
         ),
     }
 )
-"""By claim: what is changed about its comparisons that are the other way round."""
+"""By claim."""
+_NONE = pd.Series(dtype=float)
 
 
 def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
-    """Every change of every comparison that is the other way round, of the claims that these verdicts refute."""
-    costs = costs_by_cell(trials)
-    facts = facts_of(trials)
+    """Return every change of every comparison that is the other way round, of the claims that these verdicts refute."""
+    costs, facts = costs_by_cell(trials), facts_of(trials)
     asked: list[Asked] = []
     for verdict in failed(verdicts):
-        if verdict.claim.id not in EXPLANATIONS:
-            continue
-        expected = BATCH_CLAIMS.orderings(verdict.claim.id, Batch(trials, verdict.set_up).cells)
-        for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
+        changes = EXPLANATIONS.get(verdict.claim.id, ())
+        expected = BATCH_CLAIMS.orderings(verdict.claim.id, Batch(trials, verdict.set_up).cells) if changes else []
+        for item, shown in zip(expected, verdict.evidence["shown"], strict=False):
             if shown != OTHER_WAY:
                 continue
             words = (verdict.claim.text, verdict.set_up, f"{item.larger} over {item.smaller}")
-            pair = (Cell(*item.cells[0][0].at(CONFIGURATION)), Cell(*item.cells[1][0].at(CONFIGURATION)))
-            before = Sides(item.cells[0][0].values, item.factor * item.cells[1][0].values)
-            for change in EXPLANATIONS[verdict.claim.id]:
+            larger, smaller = (side[0] for side in item.cells)
+            pair = (Cell(*larger.at(CONFIGURATION)), Cell(*smaller.at(CONFIGURATION)))
+            before = Sides(larger.values, item.factor * smaller.values)
+            for change in changes:
                 if (cells := change.cells(pair, facts)) is None:
                     continue
                 to = [None if new == old else costs.get(new, _NONE) for new, old in zip(cells, pair, strict=True)]
                 after = Changed(to[0], None if to[1] is None else item.factor * to[1])
                 asked.append(Asked(*words, change.words, before, after))
     return ablations(asked)
-
-
-_NONE = pd.Series(dtype=float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +34,7 @@ class Long(NamedTuple):
 def of_host(trials: pd.DataFrame) -> Long:
     """Return the steady trials of profile ``article`` at the published sizes, of the machine of ``trials``."""
     tables = hosts.tables_of_hosts("batch", PROFILE)
-    found = tables.get("trials", trials.iloc[:0])
-    found = counted(found)
+    found = counted(tables.get("trials", trials.iloc[:0]))
     found = found[found["host_id"].isin(set(trials["host_id"])) & found["warm_up"].notna() & (found["scale"] == 1)]
     iterations = tables.get("iterations", pd.DataFrame(columns=["trial_id"]))
     return Long(found, iterations[iterations["trial_id"].isin(found["trial_id"])])
@@ -47,6 +47,21 @@ def in_whole_windows(trials: pd.DataFrame) -> pd.DataFrame:
     return trials[((trials["window"] == WHOLE) | nothing).fillna(False)]
 
 
+def _ratios(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return ``ratio`` of allocating over the pool and ``n`` of the smaller side, of the logarithms ``log``."""
+    cells = rows.groupby([*by, "strategy"], observed=True)["log"].agg(["mean", "size"]).reset_index("strategy")
+    alloc, pool = (cells[cells["strategy"] == name] for name in ("alloc", "pool"))
+    both = alloc.merge(pool, left_index=True, right_index=True, suffixes=("", "_pool"))
+    ratio = np.exp(both["mean"] - both["mean_pool"])
+    return pd.DataFrame({"ratio": ratio, "n": both[["size", "size_pool"]].min(axis=1)})
+
+
+def _with_alive(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials of either side that have a cost, with ``alive`` and ``log`` of the cost."""
+    done = cell_data.with_cost(trials[trials["strategy"].isin(["alloc", "pool"])])
+    return done.assign(log=np.log(done["ns_per_packet"].astype(float)), alive=done["queue_size"] + done["stored_count"])
+
+
 def compared(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
     """Return allocating over the pool in windows of both lengths, one row per configuration and messages alive.
 
@@ -56,14 +71,14 @@ def compared(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
     columns = ["configuration", "alive", "ratio", "n", "windows", "short_ratio", "same_side"]
     if long.empty or short.empty:
         return pd.DataFrame(columns=columns)
-    costs = {name: _costs(rows) for name, rows in (("long", long), ("short", short))}
-    both = costs["long"].merge(costs["short"], left_index=True, right_index=True, suffixes=("", "_short"))
-    both = both.dropna(subset=["ratio"])
-    found = both.reset_index()
+    done = _with_alive(long)
+    cells = done.groupby(_CELL, observed=True)
+    windows = cells["window"].agg(lambda each: " and ".join(sorted(set(each.dropna().astype(str)))))
+    found = _ratios(done, _CELL).assign(alive=cells["alive"].first(), windows=windows)
+    found = found.join(_ratios(_with_alive(short), _CELL)["ratio"].rename("short_ratio"), how="inner").reset_index()
     found["configuration"] = found["configuration"].map(names_in(long))
-    found["same_side"] = (found["ratio"] > 1) == (found["ratio_short"] > 1)
-    found = found.rename(columns={"ratio_short": "short_ratio"}).sort_values(["configuration", "alive"])
-    return found[columns].reset_index(drop=True)
+    found["same_side"] = (found["ratio"] > 1) == (found["short_ratio"] > 1)
+    return found.sort_values(["configuration", "alive"])[columns].reset_index(drop=True)
 
 
 def doubts(rungs: pd.DataFrame, long: pd.DataFrame) -> str:
@@ -75,8 +90,6 @@ def doubts(rungs: pd.DataFrame, long: pd.DataFrame) -> str:
         long: `compared` of the same machine.
     """
     shown = rungs[rungs["verdict"].isin(by_size.SIDES)]
-    if shown.empty or long.empty:
-        return ""
     both = shown.merge(long, on=["configuration", "alive"], suffixes=("", "_long"))
     if both.empty:
         return ""
@@ -89,48 +102,25 @@ def doubts(rungs: pd.DataFrame, long: pd.DataFrame) -> str:
     return f"In runs of a minute {found} (n = {int(both['n_long'].min())})."
 
 
-def _costs(trials: pd.DataFrame) -> pd.DataFrame:
-    """Ratio, n and windows by configuration and case."""
-    done = cell_data.with_cost(trials[trials["strategy"].isin(["alloc", "pool"])])
-    done = done.assign(log=np.log(done["ns_per_packet"].astype(float)), alive=done["queue_size"] + done["stored_count"])
-    wide = done.pivot_table(index=_CELL, columns="strategy", values="log", aggfunc=["mean", "size"], observed=True)
-    wide = wide.reindex(columns=pd.MultiIndex.from_product([["mean", "size"], ["alloc", "pool"]]))
-    cells = done.groupby(_CELL, observed=True)
-    return pd.DataFrame({
-        "ratio": np.exp(wide["mean"]["alloc"] - wide["mean"]["pool"]),
-        "n": np.minimum(wide["size"]["alloc"], wide["size"]["pool"]),
-        "alive": cells["alive"].first(),
-        "windows": cells["window"].agg(lambda each: " and ".join(sorted(set(each.dropna().astype(str))))),
-    })  # fmt: skip
-
-
 def by_length(long: Long) -> pd.DataFrame:
     """Return allocating over the pool by length of the window: ``configuration``, ``alive``, ``window_s``, ``ratio``.
 
-    The window of ``window_s`` seconds is the first part of a trial's measured window; `LENGTHS_S` are looked at.
+    The window of ``window_s`` seconds (`LENGTHS_S`) is the first part of a trial's measured window.
     """
     columns = ["configuration", "alive", "window_s", "ratio"]
     if long.trials.empty or long.iterations.empty:
         return pd.DataFrame(columns=columns)
-    facts = long.trials[["trial_id", "configuration", "case", "strategy", "queue_size", "stored_count"]]
-    facts = facts[facts["strategy"].isin(["alloc", "pool"])]
+    facts = _with_alive(long.trials)[["trial_id", *_CELL, "strategy", "alive"]]
     parts = long.iterations[long.iterations["phase"] == "measured"].merge(facts, on="trial_id")
     parts = parts.sort_values(["trial_id", "start_ns"])
-    begun = parts.groupby("trial_id")["start_ns"].transform("min")
-    parts = parts.assign(since_s=(parts["end_ns"] - begun) / 1e9, packets=parts.groupby("trial_id")["packets"].cumsum())
-    rows = []
-    for length_s in LENGTHS_S:
-        ends = parts[parts["since_s"] <= length_s * 1.05].groupby("trial_id").tail(1)
-        ends = ends[ends["since_s"] >= length_s * 0.6]
-        ends = ends.assign(log=np.log(ends["since_s"] * 1e9 / ends["packets"]))
-        wide = ends.pivot_table(index=_CELL, columns="strategy", values="log", observed=True)
-        wide = wide.reindex(columns=["alloc", "pool"]).dropna()
-        rows.append(pd.DataFrame({"ratio": np.exp(wide["alloc"] - wide["pool"]), "window_s": length_s}))
-    found = pd.concat(rows).reset_index()
-    alive = facts.assign(alive=facts["queue_size"] + facts["stored_count"]).drop_duplicates(_CELL)
-    found = found.merge(alive[[*_CELL, "alive"]], on=_CELL).assign(
-        configuration=found["configuration"].map(names_in(long.trials))
-    )
+    trials = parts.groupby("trial_id")
+    parts["since_s"] = (parts["end_ns"] - trials["start_ns"].transform("min")) / 1e9
+    parts["log"] = np.log(parts["since_s"] * 1e9 / trials["packets"].cumsum())
+    ends = [parts[parts["since_s"] <= 1.05 * s].groupby("trial_id").tail(1).assign(window_s=s) for s in LENGTHS_S]
+    every = pd.concat(ends)
+    by = [*_CELL, "alive", "window_s"]
+    found = _ratios(every[every["since_s"] >= 0.6 * every["window_s"]], by).reset_index()
+    found["configuration"] = found["configuration"].map(names_in(long.trials))
     return found[columns].sort_values(columns[:3])
 
 
@@ -142,7 +132,7 @@ def figure(lengths: pd.DataFrame) -> Figure:
     palette = dict(zip(order, sns.color_palette("viridis", len(order)).as_hex(), strict=True))
     grid = sns.relplot(
         lengths, x="window_s", y="ratio", hue="alive", hue_order=order, palette=palette, kind="line", marker="o",
-        legend=False, **style.panels("configuration", list(dict.fromkeys(lengths["configuration"])), 2.4),
+        legend=False, **style.panels("configuration", list(lengths["configuration"].unique()), 2.4),
     )  # fmt: skip
     style.log_axes(grid, "x", lengths["window_s"])
     style.log_axes(grid, "y", lengths["ratio"])

@@ -6,33 +6,21 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from allocpool.evidence.style import (
-    BARS,
-    INK,
-    SILVER,
-    STATED,
-    finish,
-    log_axes,
-    mark,
-    marks,
-    nothing,
-    panels,
-    size,
-    stated,
-)
+from allocpool.evidence import style
+from allocpool.evidence.style import INK, SILVER, finish, log_axes, mark, marks, nothing, panels, stated
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
-from allocpool.packets.labels import name_of
+from allocpool.packets.labels import names_in
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import in_case_order
-from allocpool.packets.style import CASE_WORDS, COLOURS, against, gaps_beside, points, strategy_looks
+from allocpool.packets.style import CASE_WORDS, COLOURS, against, name_gaps, points, strategy_looks
 
 _LANGUAGES = {"java": "Java", "cpp": "C++"}
 STEADY, START = "steady state", "first half minute"
-_DASHES = {STEADY: "", START: (3, 2)}
-_PUBLISHED_ON = {"G1": 8, "ZG": 11}
-"""The release that the published figures of a collector are of, by how its name begins."""
+_LOOKS = {STEADY: (INK, "o"), START: (SILVER, "X")}
+_FAMILIES = {"g1": "G1", "zgc": "ZGC", "genzgc": "ZGC"}
+_PUBLISHED_ON = {"G1": 8, "ZGC": 11}
 
 
 def in_both_phases(trials: pd.DataFrame) -> pd.DataFrame:
@@ -46,49 +34,47 @@ def in_both_phases(trials: pd.DataFrame) -> pd.DataFrame:
 
 def releases(trials: pd.DataFrame) -> Figure:
     """Draw ns a message by release of the JDK: a panel per collector and messages alive, a line per strategy and phase;
-    published figures are crosses at 8."""
-    java = trials[(trials["language"] == "java") & (trials["layout"] == "heap")]
+    crosses are published."""
+    java = trials[(trials["layout"] == "heap") & trials["collector"].isin(_FAMILIES)]
     java = cell_data.without_options(java)
-    family = java["collector"].replace("genzgc", "zgc").map({"g1": "G1", "zgc": "ZGC"})
-    java = java[family.notna()]
     alive = {row.case: row.queue_size + row.stored_count for row in records(java.drop_duplicates("case"))}
-    both = in_both_phases(java)
-    both["family"] = both["collector"].replace("genzgc", "zgc").map({"g1": "G1", "zgc": "ZGC"})
+    both = in_both_phases(java).dropna(subset=["ns"])
+    both["family"] = both["collector"].map(_FAMILIES)
     both["panel"] = [f"{row.family}, {alive[row.case]:,} alive" for row in records(both)]
-    several = both[both["ns"].notna()].groupby("panel")["runtime"].nunique()
-    both = both[both["panel"].isin(several[several > 2].index) & both["ns"].notna()]
+    both = both[both.groupby("panel")["runtime"].transform("nunique") > 2].astype({"runtime": int})
     if both.empty:
         return nothing("fewer than three releases were measured")
-    order = sorted(set(both["panel"]), key=lambda panel: (panel[:2], len(panel), panel))
-    ranks = {release: place for place, release in enumerate(sorted({8, *both["runtime"].astype(int)}))}
-    both["place"] = both["runtime"].astype(int).map(ranks)
+    order = sorted(both["panel"].unique(), key=lambda panel: (panel[:2], len(panel), panel))
+    places = {release: place for place, release in enumerate(sorted({8, *both["runtime"]}))}
     grid = sns.relplot(
-        stated(both, "ns"), x="place", y="ns", kind="line", hue="strategy", palette=COLOURS, style="phase",
-        dashes=_DASHES, markers={STEADY: "o", START: "X"}, **BARS, legend=False, **panels("panel", order, 2.4),
+        stated(both.assign(place=both["runtime"].map(places)), "ns"), x="place", y="ns", kind="line", hue="strategy",
+        palette=COLOURS, style="phase", dashes={STEADY: "", START: (3, 2)}, markers={STEADY: "o", START: "X"},
+        **style.BARS, legend=False, **panels("panel", order, 2.4),
     )  # fmt: skip
     published = both[both["published_ns"].notna()].drop_duplicates(["panel", "strategy"])
     for name, axis in grid.axes_dict.items():
         mine = published[published["panel"] == name]
-        place = ranks.get(_PUBLISHED_ON[name[:2]], 0)
-        axis.scatter([place] * len(mine), mine["published_ns"], marker="x", c=mine["strategy"].map(COLOURS), zorder=3)
-        axis.set_xticks(list(ranks.values()), [str(release) for release in ranks])
+        at = mine["family"].map(_PUBLISHED_ON).map(lambda release: places.get(release, 0))
+        axis.scatter(at, mine["published_ns"], marker="x", c=mine["strategy"].map(COLOURS), zorder=3)
+        axis.set_xticks(list(places.values()), [str(release) for release in places])
     log_axes(grid, "y", [*both["low"], *both["high"], *published["published_ns"]])
     handles = [mark(name, COLOURS[name], line="-") for name in strategy_looks(both)]
     handles += [mark(STEADY, INK, "o", "-"), mark(START, INK, "X", "--"), mark("published (JDK 8; ZGC: 11)", INK, "x")]
-    return finish(
-        grid,
-        f"ns a message by release: {', '.join(order)}.",
-        3,
-        handles=handles,
-        x="release of the JDK",
-        y="ns a message",
-    )
+    text = f"ns a message by release: {', '.join(order)}."
+    return finish(grid, text, 3, handles=handles, x="release of the JDK", y="ns a message")
+
+
+_CHANGES = {
+    "no_refinement": "no concurrent refinement", "fresh": "sequential free list", "large_pages": "huge pages",
+    "large_young": "large young generation", "detached": "parse results not stored on it",
+    "fifo": "first in, first out",
+}  # fmt: skip
 
 
 def one_change(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of one change at a time: the pool of plain G1 as it is, the same with one thing changed, and
-    allocating, by column ``change``, in both phases; on the release of Java that has most changes, and empty where
-    plain G1 was not measured.
+    """Return the cells of one change at a time, by column ``change``, in both phases: the pool of plain G1, the same
+    with one thing changed, and allocating; on the release of Java that has most changes, and empty where plain G1 was
+    not measured.
 
     Args:
         trials: of one machine and one number of messages alive.
@@ -98,80 +84,53 @@ def one_change(trials: pd.DataFrame) -> pd.DataFrame:
     rows = in_both_phases(java[java["runtime"].isin(plain["runtime"])])
     if plain.empty:
         return rows.iloc[:0].assign(change="")
-    per_release = rows.groupby("runtime")["configuration"].nunique()
-    release = int(per_release[per_release == per_release.max()].index.max())
-    rows, base = rows[rows["runtime"] == release], plain[plain["runtime"] == release]["configuration"].iloc[0]
-    words = []
-    for row in records(rows):
-        configuration = cell_data.configuration_of(row)
-        if row.configuration == base:
-            words.append("pool as it is" if row.strategy == "pool" else "allocate")
-        elif row.collector == "epsilon" and configuration.departures == ():
-            words.append(f"{'pool' if row.strategy == 'pool' else 'allocate'}, no collector (Epsilon)")
-        elif row.layout == "flat":
-            words.append("pool of plain memory, no references (flat)")
-        elif row.collector == "g1" and row.layout == "heap" and row.strategy == "pool":
-            words.append(
-                f"pool, {_CHANGES.get(' '.join(configuration.departures), ' '.join(configuration.departures))}"
-            )
-        else:
-            words.append("")
-    found = rows.assign(change=words)
+    counts = rows.groupby("runtime")["configuration"].nunique()
+    rows = rows[rows["runtime"] == counts[counts == counts.max()].index.max()]
+
+    def words(row: pd.Series) -> str:
+        options = " ".join(cell_data.configuration_of(row).non_default)
+        who = "pool" if row["strategy"] == "pool" else "allocate"
+        if row["layout"] == "flat":
+            return "pool of plain memory, no references (flat)"
+        if row["collector"] == "epsilon" and not options:
+            return f"{who}, no collector (Epsilon)"
+        if row["collector"] != "g1" or row["layout"] != "heap" or (options and who != "pool"):
+            return ""
+        return f"pool, {_CHANGES.get(options, options)}" if options else "pool as it is" if who == "pool" else who
+
+    found = rows.assign(change=[words(row) for _, row in rows.iterrows()])
     return found[(found["change"] != "") & found["ns"].notna()]
-
-
-_CHANGES = {
-    "no_refinement": "no concurrent refinement",
-    "fresh": "sequential free list",
-    "large_pages": "huge pages",
-    "large_young": "large young generation",
-    "detached": "parse results not stored on it",
-    "fifo": "first in, first out",
-}
 
 
 def why(changes: pd.DataFrame) -> Figure:
     """Draw `one_change`: a row per change, dearest first, a mark per phase with its interval."""
     if changes.empty:
         return nothing("no change was measured")
-    steady = changes[changes["phase"] == STEADY].sort_values("ns", ascending=False)
-    order = list(steady["change"])
-    looks = {STEADY: (INK, "o"), START: (SILVER, "X")}
-    grid = sns.catplot(
-        stated(changes, "ns"), x="ns", y="change", order=order, hue="phase", hue_order=list(looks), kind="point",
-        palette={name: colour for name, (colour, _) in looks.items()}, markers=["o", "X"], linestyle="none", dodge=0.4,
-        linewidth=1.6, markersize=5, legend=False, **STATED, **size(1, 0.9 + 0.36 * len(order)),
-    )  # fmt: skip
+    order = changes[changes["phase"] == STEADY].sort_values("ns", ascending=False)["change"].tolist()
+    grid = points(changes, "ns", order, _LOOKS, "", by="phase", y="change", col=None)
     log_axes(grid, "x", [*changes["low"], *changes["high"]])
-    grid.set(ylabel="")
-    handles = [mark(name, *look) for name, look in looks.items()]
-    return finish(grid, f"ns a message, the dearest first: {', '.join(order)}.", 2, handles=handles, x="ns a message")
+    text = f"ns a message, the dearest first: {', '.join(order)}."
+    return finish(grid, text, 2, handles=marks(_LOOKS), x="ns a message")
 
 
 def since_start(iterations: pd.DataFrame, trials: pd.DataFrame, case: str = "B") -> Figure:
     """Draw ns a message against seconds since the first message: a panel per release with G1 and per collector of the
     newest, a thin line per trial."""
     here = trials[(trials["case"] == case) & trials["warm_up"].notna() & (trials["status"] == "ok")]
-    here = cell_data.without_options(here[here["strategy"].isin(["alloc", "pool"])])
-    newest = here["runtime"] == here["runtime"].max()
-    here = here[(here["layout"] == "heap") & ((here["collector"] == "g1") | newest)]
+    here = cell_data.without_options(here[here["strategy"].isin(["alloc", "pool"]) & (here["layout"] == "heap")])
+    here = here[(here["collector"] == "g1") | (here["runtime"] == here["runtime"].max())]
     if here.empty:
         return nothing("no trial with a warm-up to steady state")
-    facts = here[["trial_id", "configuration", "strategy"]]
-    rows = iterations.merge(facts, on="trial_id")
-    begun = rows.groupby("trial_id")["start_ns"].transform("min")
-    rows = rows.assign(since_s=(rows["end_ns"] - begun) / 1e9)
-    # A quarter of a second each: single collections are no part of the story.
-    rows["since_s"] = (rows["since_s"] * 4).round() / 4
+    rows = iterations.merge(here[["trial_id", "configuration", "strategy"]], on="trial_id")
+    since_s = (rows["end_ns"] - rows.groupby("trial_id")["start_ns"].transform("min")) / 1e9
+    # A quarter of a second each, so that single collections do not show.
+    rows = rows.assign(since_s=(since_s * 4).round() / 4)
     each = rows.groupby(["configuration", "strategy", "trial_id", "since_s"], as_index=False)
     rows = each.agg({"packets": "sum", "start_ns": "min", "end_ns": "max"})
-    rows["ns"] = (rows["end_ns"] - rows["start_ns"]) / rows["packets"]
-    names = {
-        row.configuration: name_of(cell_data.configuration_of(row))
-        for row in records(here.drop_duplicates("configuration"))
-    }
+    names = names_in(here)
     order = [names[configuration] for configuration in cell_data.configuration_order(here)]
-    rows = rows[rows["since_s"] > 0].assign(panel=rows["configuration"].map(names))
+    rows = rows.assign(ns=(rows["end_ns"] - rows["start_ns"]) / rows["packets"], panel=rows["configuration"].map(names))
+    rows = rows[rows["since_s"] > 0]
     grid = sns.relplot(
         rows, x="since_s", y="ns", kind="line", hue="strategy", palette=COLOURS, units="trial_id", estimator=None,
         linewidth=0.8, legend=False, **panels("panel", order, 2.0),
@@ -183,10 +142,10 @@ def since_start(iterations: pd.DataFrame, trials: pd.DataFrame, case: str = "B")
 
 
 def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Cost in ns/packet per configuration (rows), case (panels) and strategy (marker): dot, interval and every trial.
+    """Draw ns/packet per configuration (rows), case (panels) and strategy (marker): dot, interval and every trial.
 
-    ``cells`` comes from `allocpool.packets.cells.cells`; ``trials`` gives the thin strokes. Where cells have no figure
-    the row says why, in a word or two.
+    ``cells`` comes from `allocpool.packets.cells.cells`; ``trials`` gives the thin strokes. A row names why cells have
+    no figure.
     """
     cases = in_case_order(cells["case"])
     if cells["ns"].isna().all() or not cases:
@@ -196,11 +155,10 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     every = every.rename(columns={"ns_per_packet": "ns"})
     grid = points(cells, "ns", order, hue, "ns per packet (log scale)", col_order=cases, trials=every)
     log_axes(grid, "x", [*cells["low"], *cells["high"]], most=3)
-    gaps_beside(grid, cells[cells["gap"].notna()].rename(columns={"gap_word": "word"}), order)
-    return finish(
-        grid, f"Cost of a packet by configuration and strategy, cases {', '.join(cases)}.", 4,
-        {case: CASE_WORDS.get(case, f"{case} alive") for case in cases}, marks(hue),
-    )  # fmt: skip
+    name_gaps(grid, cells[cells["gap"].notna()], order)
+    titles = {case: CASE_WORDS.get(case, f"{case} alive") for case in cases}
+    text = f"Cost of a packet by configuration and strategy, cases {', '.join(cases)}."
+    return finish(grid, text, 4, titles, marks(hue))
 
 
 def published_against_measured(cells: pd.DataFrame) -> Figure:
@@ -209,8 +167,7 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
     rows = cells[cells["published_ns"].notna() & cells["ns"].notna()]
     if rows.empty:
         return nothing("no measured configuration has a published figure")
-    ratios = rows["ns"] / rows["published_ns"]
-    factor = float(ratios.median())
+    factor = float((rows["ns"] / rows["published_ns"]).median())
     rows = rows.assign(panel=rows["language"].map(_LANGUAGES) + " " + rows["layout"].astype(str))
     names = (f"{_LANGUAGES[language]} {layout}" for language, every in LAYOUTS.items() for layout in every)
     shape = panels("panel", present(names, rows["panel"]), 2.7)
@@ -219,5 +176,4 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
         axis.axline((1, factor), (2, 2 * factor), color=INK, linewidth=1, linestyle="--", zorder=1)
     handles += [mark("equal", SILVER, line="-"), mark(f"{factor:.2g} \u00d7 published", INK, line="--")]
     text = f"Measured costs are {factor:.2g} times the published ones in the median of {len(rows)} cells."
-    return finish(grid, text, 4, handles=handles,
-                  x="published, ns a message", y="measured, ns a message")  # fmt: skip
+    return finish(grid, text, 4, handles=handles, x="published, ns a message", y="measured, ns a message")

@@ -1,4 +1,4 @@
-"""Which trials published claims are judged on: those of a campaign that has the published collectors at their sizes."""
+"""The trials that published claims are judged on: of a campaign that has the published collectors at their sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from allocpool.studies.batch.study import STUDY
 
 PROFILE = "article"
 """The profile whose trials have the published sizes."""
-_FULL = 1.0
 
 
 def judged_on(trials: pd.DataFrame) -> pd.DataFrame:
@@ -25,8 +24,6 @@ def _published(trials: pd.DataFrame) -> pd.Series:
 
 def _of_article(trials: pd.DataFrame) -> pd.DataFrame:
     every = hosts.tables_of_hosts(STUDY.name, PROFILE).get("trials", trials.iloc[:0])
-    every = every[(every["scale"] == _FULL) & every["host_id"].isin(set(every.loc[_published(every), "host_id"]))]
+    every = every[(every["scale"] == 1) & every["host_id"].isin(set(every.loc[_published(every), "host_id"]))]
     here = every[every["host_id"].isin(set(trials["host_id"]))]
-    if len(here) or every.empty:
-        return here
-    return every[every["host_id"] == every["host_id"].value_counts().idxmax()]
+    return here if len(here) or every.empty else every[every["host_id"] == every["host_id"].value_counts().idxmax()]

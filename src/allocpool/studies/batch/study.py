@@ -1,7 +1,7 @@
-"""Study 1, batch: what one packet costs when packets never stop coming.
+"""Study batch: what one packet costs when packets never stop coming.
 
-One configuration is a configuration with a strategy and a case. A trial fills queue and store, warms up, then measures
-iterations for ``seconds``; or runs an exact number of packets, which makes counts and checksums comparable.
+A trial fills queue and store, warms up, then measures iterations for ``seconds``; or runs an exact number of packets,
+which makes counts and checksums comparable.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ByBytes(BaseModel):
     warmup_seconds: float = Field(ge=0, le=600)
 
     def workloads(self, profile: str, blocks: int) -> your_workload.YourProfile:
-        """Return the trials as named workloads of the general program: what a packet is given and does, by case B."""
+        """Return the trials as named workloads of the general program, with the life of a packet of case B."""
         half = {each: max(1, self.alive_mb * 2**20 // each // 2) for each in self.bytes}
         return your_workload.YourProfile(
             profile=profile, blocks=blocks, seconds=self.seconds, warmup_seconds=self.warmup_seconds,
@@ -65,26 +65,18 @@ class ByBytes(BaseModel):
             },
         )  # fmt: skip
 
-    def plan(self, profile: str, blocks: int, machine: Machine) -> list[Planned]:
-        """Return every trial, block after block."""
-        return your_workload.plan_messages(self.workloads(profile, blocks), machine)
-
-    def questions(self, profile: str, machine: Machine) -> list[Question[TrialSpec]]:
-        """Return allocate or pool for each size and configuration; secondary."""
-        return your_workload.questions(self.workloads(profile, 1), machine)
-
 
 class BatchProfile(Sizes, Selection):
     """A batch campaign: every configuration x strategy x case, ``blocks`` times, and the cells of some groups."""
 
     groups: dict[str, Selection] = Field(
-        default_factory=dict, description="cells that a table of their own is about: the text's case A, other settings"
+        default_factory=dict, description="more cells, such as the text's case A or other settings"
     )
     by_bytes: ByBytes | None = Field(default=None, description="as many bytes alive in fewer and larger messages")
 
 
 def plan_batch(profile: BatchProfile, machine: Machine) -> list[Planned]:
-    """Every configuration of the profile, block after block; rows that can't exist anywhere say why."""
+    """Return every configuration of the profile, block after block; rows that can't exist anywhere name the reason."""
     selections = (profile, *profile.groups.values())
     once = {item.spec: item for selection in selections for item in plan_block(profile, selection, 0)}
     planned = [
@@ -92,26 +84,29 @@ def plan_batch(profile: BatchProfile, machine: Machine) -> list[Planned]:
         for block in range(profile.blocks)
         for item in once.values()
     ]
-    return planned + (profile.by_bytes.plan(profile.profile, profile.blocks, machine) if profile.by_bytes else [])
+    if profile.by_bytes:
+        planned += your_workload.plan_messages(profile.by_bytes.workloads(profile.profile, profile.blocks), machine)
+    return planned
 
 
 def questions(profile: BatchProfile, machine: Machine) -> list[Question[TrialSpec]]:
-    """Primary: allocate or pool, for each configuration in each case. Then the small pool against either."""
+    """Return allocate or pool, for each configuration in each case, as primary; then the small pool against either, and
+    allocate or pool by bytes a message."""
     specs = timed(plan_batch(profile, machine))
     published = [spec for spec in specs if spec.layout in PUBLISHED_LAYOUTS[spec.language]]
+    by_bytes = profile.by_bytes.workloads(profile.profile, 1) if profile.by_bytes else None
     return [
         *rivals(published, "alloc", "pool"),
         *rivals(specs, "mix", "pool", primary=False),
         *rivals(specs, "mix", "alloc", primary=False),
-        *(profile.by_bytes.questions(profile.profile, machine) if profile.by_bytes else ()),
+        *(your_workload.questions(by_bytes, machine) if by_bytes else ()),
     ]
 
 
 def catalogue(profile: BatchProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per configuration of the study, with what the profile runs of it and why the rest is left out."""
-    return catalogue_of(
-        profile.profile, profile.configurations, (configuration.key for configuration in every_configuration()), planned
-    )
+    """Return one row per configuration of the study, with what the profile runs of it and why the rest is left out."""
+    every = (configuration.key for configuration in every_configuration())
+    return catalogue_of(profile.profile, profile.configurations, every, planned)
 
 
 def tidy(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:

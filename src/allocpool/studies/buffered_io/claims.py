@@ -22,6 +22,8 @@ THEN, NOW = f"Java {FEATURES[0]}", "newest Java"
 SECOND_BYTES = 2 * MESSAGE_BYTES
 """Of a reader's and a writer's buffer of as many chars as a message has: what chars take beyond as many bytes."""
 _COLUMNS = {"cpu": "cpu_us_per_message", "neighbour": "neighbour_line_ns"}
+_OF_CHARS = {"second_bytes": "second bytes of the chars", "bytes_of_chars": "chars less bytes"}
+"""Of `_SIZED` alone."""
 
 
 class Way(NamedTuple):
@@ -30,11 +32,6 @@ class Way(NamedTuple):
     io: str
     buffer: int = 0
     message: int = MESSAGE_BYTES
-
-    def among(self, trials: pd.DataFrame) -> pd.DataFrame:
-        """The trials of this way."""
-        io, buffer = trials["io"] == self.io, trials["buffer"].fillna(0) == self.buffer
-        return trials[io & buffer & (trials["message_bytes"] == self.message)]
 
     @property
     def label(self) -> str:
@@ -54,10 +51,6 @@ _WAYS = (
 _Figures = dict[tuple[Way, str], pd.Series]
 
 
-_OF_CHARS = {"second_bytes": "second bytes of the chars", "bytes_of_chars": "chars less bytes"}
-"""Of `_SIZED` alone."""
-
-
 def _cells(figures: _Figures, names: Mapping[Way, str], gaps: Mapping[Way, str]) -> Cells:
     every = [(way, metric) for way in _WAYS for metric in ("memory", *_COLUMNS)]
     every += [(_SIZED, metric) for metric in _OF_CHARS]
@@ -71,49 +64,55 @@ def _cells(figures: _Figures, names: Mapping[Way, str], gaps: Mapping[Way, str])
     )  # fmt: skip
 
 
+def _by_way(rows: pd.DataFrame, column: str, metric: str) -> _Figures:
+    known = rows.dropna(subset=[column]).set_index("block").astype({column: float})
+    groups: Any = known.groupby(list(Way._fields))[column]
+    return {(Way(*way), metric): values for way, values in groups}
+
+
 def cells_of(trials: pd.DataFrame, set_up: str) -> Cells:
     """Return the ways that claims speak of, on the release of a set-up."""
     release = FEATURES[0] if set_up == THEN else newest_release(trials, FEATURES[0], FEATURES[-1])
     java = (trials["threads"] == "platform") & (trials["runtime"] == release)
     started = trials[(trials["server"] == "cpp") | java]
+    started = started.assign(buffer=started["buffer"].fillna(0), message=started["message_bytes"])
     done = finished(started)
     # Of each language apart: C++ serves more than Java does.
-    largest = done.groupby(["server", "message_bytes"], observed=True)["connections"].transform("max")
-    most, slopes = done[done["connections"] == largest], connections.lines(done)
-    figures: _Figures = {}
-    names, gaps = {}, {}
+    largest = done.groupby(["server", "message"], observed=True)["connections"].transform("max")
+    figures = _by_way(connections.slopes(done, by=Way._fields), "each", "memory")
+    for metric, column in _COLUMNS.items():
+        figures |= _by_way(done[done["connections"] == largest], column, metric)
+    idle = done[done["io"] == _PLAIN.io].assign(io=_IDLE.io)
+    figures |= _by_way(connections.slopes(idle, "idle_rss_mb", Way._fields), "each", "memory")
+    figures |= _of_chars(_apart(done))
+    variants: Any = done.groupby(list(Way._fields))["variant"].first().to_dict()
+    names = {Way(*way): variant for way, variant in variants.items()}
+    gaps = {}
     for way in _WAYS:
-        gap = gap_of((_PLAIN if way == _IDLE else way).among(started)).text
-        gaps[way] = gap if java.any() or way.io == "threads" else f"Java {release} is not part of this campaign"
-        if (mine := way.among(done)).empty:
-            continue
-        names[way] = name = str(mine["variant"].iloc[0])
-        for metric, column in _COLUMNS.items():
-            figures[way, metric] = way.among(most).set_index("block")[column].astype(float).dropna()
-        if name in slopes:
-            figures[way, "memory"] = slopes[name].slopes
-    if idle := connections.line(_PLAIN.among(done[done["idle_rss_mb"].notna()]), "idle_rss_mb"):
-        figures[_IDLE, "memory"] = idle.slopes
-    return _cells(_with_chars(figures, _apart(_SIZED.among(done), _STREAM.among(done))), names, gaps)
+        io, buffer, message = _PLAIN if way == _IDLE else way
+        of_way = (started["io"] == io) & (started["buffer"] == buffer) & (started["message"] == message)
+        measurable = java.any() or way.io == "threads"
+        gaps[way] = gap_of(started[of_way]).text if measurable else f"Java {release} is not part of this campaign"
+    return _cells(figures, names, gaps)
 
 
-def _with_chars(figures: _Figures, apart: pd.Series) -> _Figures:
+def _of_chars(apart: pd.Series) -> _Figures:
     second = pd.Series(float(SECOND_BYTES), index=apart.index)
-    return {**figures, (_SIZED, "bytes_of_chars"): apart, (_SIZED, "second_bytes"): second}
+    return {(_SIZED, "bytes_of_chars"): apart, (_SIZED, "second_bytes"): second}
 
 
-def _apart(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
-    """Bytes per connection that one way has more resident than another after a full collection, by block, at the most
+def _apart(done: pd.DataFrame) -> pd.Series:
+    """Bytes per connection that chars have more resident than bytes after a full collection, by block, at the most
     connections that both held."""
-    both = set(one["connections"]) & set(other["connections"])
-    if not both:
-        return pd.Series(dtype=float)
-    sides = [
-        rows[rows["connections"] == max(both)].set_index("block")["collected_rss_mb"].astype(float)
-        for rows in (one, other)
-    ]
-    bytes_each: pd.Series = (sides[0] - sides[1]) * 2**20 / max(both)
-    return bytes_each.dropna()
+    sides = done[(done["buffer"] == _SIZED.buffer) & (done["message"] == _SIZED.message)]
+    resident = sides.set_index(["connections", "block", "io"])["collected_rss_mb"].astype(float).unstack("io")
+    both = resident.reindex(columns=[_SIZED.io, _STREAM.io]).dropna()
+    apart: pd.Series = both[_SIZED.io] - both[_STREAM.io]
+    if apart.empty:
+        return apart
+    most = apart.index.get_level_values("connections").max()
+    bytes_each: pd.Series = apart.xs(most, level="connections") * 2**20 / most
+    return bytes_each
 
 
 def published_figures() -> Cells:
@@ -121,12 +120,9 @@ def published_figures() -> Cells:
     figures: _Figures = {}
     for row in records(connections.published()):
         way = Way(row.io, int(row.buffer))
-        figures[way, "memory"] = pd.Series([row.memory_mb * 1e6 / connections.PUBLISHED_CONNECTIONS])
-        figures[way, "cpu"] = pd.Series([float(row.median_cpu_percent)])
-    for row in records(connections.published_baselines()):
-        way = {"cpp": Way("threads"), "idle_threads": _IDLE}[row.server]
         figures[way, "memory"] = pd.Series([row.memory_mb * 1e6 / row.connections])
-    return _cells(_with_chars(figures, figures[_SIZED, "memory"] - figures[_STREAM, "memory"]), {}, {})
+        figures[way, "cpu"] = pd.Series([float(row.median_cpu_percent)]).dropna()
+    return _cells(figures | _of_chars(figures[_SIZED, "memory"] - figures[_STREAM, "memory"]), {}, {})
 
 
 ECHO_CLAIMS = claims_of("buffered_io", published=published_figures)
@@ -138,5 +134,5 @@ def evaluate(trials: pd.DataFrame) -> list[Verdict]:
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    """Return the verdicts of a campaign on its tables, as its page and the first page show them."""
     return evaluate(tables["trials"])

@@ -8,7 +8,7 @@ from allocpool.trial.measurement import CpuTime, Outcome
 
 
 class Parts(TypedDict):
-    """Bytes in use by what they are part of; in Java after a full collection."""
+    """Bytes in use by what they are part of; in Java after a full collection. See `tables.PARTS`."""
 
     stack: int
     char_buffer: int
@@ -18,16 +18,15 @@ class Parts(TypedDict):
     socket: int
     thread: int
     native: int
-    """The C library's heap without direct buffers."""
     code: int
     other: int
 
 
 class Load(TypedDict):
-    """What the load generator says of the measured window; a message belongs to it by the instant when it was due."""
+    """What the load generator reports of the measured window; a message belongs to it by the instant when it was
+    due."""
 
     due: int
-    """Messages of the window."""
     measured: int
     """Of these, echoed, in the window or while draining."""
     behind: int

@@ -7,7 +7,7 @@ sockets. The published study ("Java buffered IO memory", realcomp) held up to 30
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -41,11 +41,11 @@ _CONNECTIONS_PER_S = 5000.0
 _GRACE_S = 60.0
 _SMALL_HEAP_MB = 4
 """Where a heap starts that may grow and shrink: about what a JVM itself keeps alive, or it would hide small slopes."""
-_Default = TypeVar("_Default", int, str)
 
 
-def _of_java(spec: dict[str, Any], default: _Default) -> _Default | None:
-    return default if spec["server"] == "java" else None
+def _of_java(default: int | str) -> Any:
+    """A field whose default is this one for Java and None for C++."""
+    return lambda spec: default if spec["server"] == "java" else None
 
 
 class EchoSpec(TrialSpec):
@@ -66,10 +66,10 @@ class EchoSpec(TrialSpec):
         default_factory=lambda spec: "platform" if spec["io"] in BLOCKING else None,
         description="of the blocking ways of Java",
     )
-    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: _of_java(spec, DEFAULT_RUNTIME))
-    collector: CollectorName | None = Field(default_factory=lambda spec: _of_java(spec, DEFAULT_COLLECTOR))
+    runtime: RuntimeNumber | None = Field(default_factory=_of_java(DEFAULT_RUNTIME))
+    collector: CollectorName | None = Field(default_factory=_of_java(DEFAULT_COLLECTOR))
     heap_mb: int | None = Field(
-        default_factory=lambda spec: _of_java(spec, HEAP_MB), ge=64, description="-Xmx; the heap starts small and grows"
+        default_factory=_of_java(HEAP_MB), ge=64, description="-Xmx; the heap starts small and grows"
     )
     connections: int = Field(ge=1, le=MOST_CONNECTIONS, description="open at once")
     rate: float = Field(
@@ -90,11 +90,11 @@ class EchoSpec(TrialSpec):
         if self.io not in IO[self.server]:
             raise ValueError(str(unknown_choice(f"io of server {self.server}", self.io, IO[self.server])))
         if self.buffer is not None and self.io not in BUFFERED:
-            raise ValueError(
-                f"io {self.io} has no buffer of a size to choose: leave buffer out, or {_io_with(BUFFERED)}"
-            )
+            ways = ", ".join(BUFFERED)
+            raise ValueError(f"io {self.io} has no buffer of a size to choose: leave buffer out, or choose io {ways}")
         if self.threads is not None and self.io not in BLOCKING:
-            raise ValueError(f"io {self.io} has its own threads: leave threads out, or {_io_with(BLOCKING)}")
+            ways = ", ".join(BLOCKING)
+            raise ValueError(f"io {self.io} has its own threads: leave threads out, or choose io {ways}")
         if self.server == "cpp":
             java_only = {"runtime": self.runtime, "collector": self.collector, "heap_mb": self.heap_mb}
             if wrong := [key for key, value in java_only.items() if value is not None]:
@@ -109,7 +109,7 @@ class EchoSpec(TrialSpec):
 
     @property
     def variant(self) -> Variant:
-        """The row of a results table that this trial belongs to."""
+        """The way of doing I/O."""
         return Variant(self.server, self.io, self.buffer, self.threads, self.runtime)
 
     @property
@@ -122,13 +122,9 @@ class EchoSpec(TrialSpec):
         if self.server == "cpp":
             return Needs(native="echo")
         jvm = Jvm(
-            module="echo",
-            runtime=self.runtime or 0,
-            collector=self.collector or "",
-            heap_mb=self.heap_mb or 0,
-            initial_heap_mb=_SMALL_HEAP_MB,
-            unsafe=self.io.startswith("netty"),
-        )
+            module="echo", runtime=self.runtime or 0, collector=self.collector or "", heap_mb=self.heap_mb or 0,
+            initial_heap_mb=_SMALL_HEAP_MB, unsafe=self.io.startswith("netty"),
+        )  # fmt: skip
         return Needs(jvm=jvm, native="echo")
 
     def refused_here(self) -> str | None:
@@ -160,28 +156,24 @@ class Variant:
         """Read ``java/IO[:BUFFER]/[THREADS/]RUNTIME`` or ``cpp/IO``, as the profiles write them.
 
         Raises:
-            UserError: another form, or an unknown word; names the valid ones.
+            UserError: another form, or an unknown word; names the valid ones. Threads are `EchoSpec`'s to check.
         """
         server, _, rest = text.partition("/")
-        parts = rest.split("/")
-        io, _, buffer = parts[0].partition(":")
+        way, *options = rest.split("/")
+        io, colon, buffer = way.partition(":")
         if server not in IO:
             raise unknown_choice("server", server, IO)
         if io not in IO[server]:
             raise unknown_choice(f"io of server {server}", io, IO[server])
-        if server == "cpp" and len(parts) == 1 and not buffer:
-            return cls(server, io)
-        threads = parts[1] if len(parts) == 3 else None
-        wanted = 3 if io in BLOCKING else 2
-        numbers = (parts[-1], buffer or "0")
-        if server == "cpp" or len(parts) != wanted or not all(number.isdigit() for number in numbers):
-            form = "cpp/IO" if server == "cpp" else f"java/{io}{'[:BUFFER]' if io in BUFFERED else ''}/"
-            form += "" if server == "cpp" else "THREADS/RUNTIME" if io in BLOCKING else "RUNTIME"
-            raise UserError(f"variant {text!r} is not {form}")
-        if threads is not None and threads not in THREADS:
-            raise unknown_choice("threads", threads, THREADS)
-        size = int(buffer) if buffer else DEFAULT_BUFFER if io in BUFFERED else None
-        return cls(server, io, size, threads, int(parts[-1]))
+        wanted = 0 if server == "cpp" else 2 if io in BLOCKING else 1
+        numbers = [*options[-1:], *([buffer] if colon else [])]
+        if len(options) != wanted or (colon and io not in BUFFERED) or not all(map(str.isdigit, numbers)):
+            size = "[:BUFFER]" if io in BUFFERED else ""
+            form = ("", "/RUNTIME", "/THREADS/RUNTIME")[wanted]
+            raise UserError(f"variant {text!r} is not {server}/{io}{size}{form}")
+        size_or_none = int(buffer) if colon else DEFAULT_BUFFER if io in BUFFERED else None
+        threads = options[0] if wanted == 2 else None
+        return cls(server, io, size_or_none, threads, int(options[-1]) if options else None)
 
     def settings(self) -> dict[str, Any]:
         """The keys of a spec that this variant sets."""
@@ -212,7 +204,3 @@ LABELS = {
     "netty_unpooled": "Netty, unpooled",
 }
 """Ways of doing I/O in words."""
-
-
-def _io_with(names: Any) -> str:
-    return f"choose io {', '.join(names)}"

@@ -70,12 +70,8 @@ class BufferedIoProfile(StudyProfile):
 
 
 def plan_buffered_io(profile: BufferedIoProfile, _machine: Machine) -> list[Planned]:
-    """Every variant at every number of connections, block after block."""
-    planned = []
-    for block in range(profile.blocks):
-        once = dict.fromkeys(_specs(profile, block))
-        planned += [Planned(spec) for spec in once]
-    return planned
+    """Return every variant at every number of connections, block after block."""
+    return [Planned(spec) for block in range(profile.blocks) for spec in dict.fromkeys(_specs(profile, block))]
 
 
 def _specs(profile: BufferedIoProfile, block: int) -> Iterator[EchoSpec]:
@@ -107,28 +103,23 @@ def questions(profile: BufferedIoProfile, _machine: Machine) -> list[Question[Tr
 
 
 def catalogue(profile: BufferedIoProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per variant of the study, with what the profile runs of it and why the rest is left out."""
-    asked = list(dict.fromkeys(key for group in profile.groups.values() for key in group.variants))
+    """Return one row per variant of the study, with what the profile runs of it and why the rest is left out."""
+    asked = [key for group in profile.groups.values() for key in group.variants]
     rows = []
     for key in dict.fromkeys([*EVERY_KEY, *asked]):
         variant = Variant.parse(key)
-        specs = [
-            (item.spec, item.unavailable)
+        items = [
+            (item.spec.connections, item.unavailable)
             for item in planned
             if isinstance(item.spec, EchoSpec) and item.spec.variant == variant
         ]
-        gaps = {unavailable for _, unavailable in specs if unavailable}
-        left_out = "; ".join(sorted(gaps)) if specs else f"not in profile {profile.profile}"
-        runs = sorted({spec.connections for spec, unavailable in specs if not unavailable})
-        rows.append(
-            {
-                "key": key,
-                "variant": variant.label,
-                "planned": bool(runs),
-                "connections": ", ".join(map(str, runs)),
-                "left_out_because": left_out or None,
-            }
-        )
+        runs = sorted({connections for connections, unavailable in items if not unavailable})
+        gaps = sorted({unavailable for _, unavailable in items if unavailable})
+        left_out = "; ".join(gaps) if items else f"not in profile {profile.profile}"
+        rows.append({
+            "key": key, "variant": variant.label, "planned": bool(runs), "connections": ", ".join(map(str, runs)),
+            "left_out_because": left_out or None,
+        })  # fmt: skip
     return pd.DataFrame(rows)
 
 

@@ -25,7 +25,7 @@ from allocpool.campaign.tidy import (
     whole,
 )
 from allocpool.percentiles import histogram_percentiles_us
-from allocpool.studies.buffered_io.measurement import EchoMeasurement, Load
+from allocpool.studies.buffered_io.measurement import EchoMeasurement
 from allocpool.studies.buffered_io.specs import IO, MESSAGE_BYTES, THREADS, Variant
 from allocpool.trial.record import TrialRecord
 
@@ -55,13 +55,6 @@ _MEMORY = {
     "collected_heap_committed_mb": "Java heap committed after it, MiB",
 }
 _LATENCY = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "max": 100.0}
-_COUNTS = {
-    "due": "messages due in the measured window",
-    "errors": "connections dropped or not opened, messages wrong or not answered",
-    "behind": "messages due before its end and never sent, their connection waiting for an echo when draining ended",
-}
-
-
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
@@ -103,7 +96,11 @@ TRIALS = DataFrameSchema(
             POSITIVE,
         ),
         "neighbour_again_ns": number("the same at once afterwards, when nothing was evicted, ns", POSITIVE),
-        **{name: whole(what) for name, what in _COUNTS.items()},
+        "due": whole("messages due in the measured window"),
+        "errors": whole("connections dropped or not opened, messages wrong or not answered"),
+        "behind": whole(
+            "messages due before its end and never sent, their connection waiting for an echo when draining ended"
+        ),
         **GC_COLUMNS,
     },
     strict=True,
@@ -127,16 +124,12 @@ def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
     stated = ("server", "io", "buffer", "threads", "runtime", "collector", "heap_mb", "connections", "rate",
               "message_bytes", "seconds")  # fmt: skip
-    row = trial_row(record) | {"variant": _label(spec)} | {name: spec[name] for name in stated}
+    row = {**trial_row(record), "variant": _label(spec), **{name: spec[name] for name in stated}}
     measured = read_trial(record, EchoMeasurement).measurement
     if measured is None:
         return {"trials": [row]}
-    return {
-        "trials": [row | _measured_columns(record, measured)],
-        "parts": [
-            {"trial_id": record.trial_id, "part": part, "bytes": size} for part, size in measured["parts"].items()
-        ],
-    }
+    parts = [{"trial_id": record.trial_id, "part": part, "bytes": size} for part, size in measured["parts"].items()]
+    return {"trials": [row | _measured_columns(record, measured)], "parts": parts}
 
 
 def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
@@ -144,6 +137,7 @@ def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
     latencies_us: Sequence[float | None] = [None] * len(_LATENCY)
     if load["measured"] == load["due"] > 0 and not load["behind"]:
         latencies_us = histogram_percentiles_us(load["delays"], list(_LATENCY.values()))
+    lines = load["neighbour_lines"] if load["neighbour_walks"] else None
     return {
         "messages_per_second": load["arrived"] / ((load["end_ns"] - load["start_ns"]) / 1e9),
         "cpu_percent_median": measured["cpu_percent_median"],
@@ -155,17 +149,15 @@ def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
         "os_threads": measured["threads"],
         **{f"latency_{name}_us": value for name, value in zip(_LATENCY, latencies_us, strict=True)},
         "arrived_p99_us": histogram_percentiles_us(load["arrived_delays"], [99.0])[0] if load["arrived"] else None,
-        "neighbour_line_ns": _per_line_ns(load, load["neighbour_walk_ns"]),
-        "neighbour_again_ns": _per_line_ns(load, load["neighbour_again_ns"]),
-        "due": load["due"],
-        "errors": load["errors"],
-        "behind": load["behind"],
+        "neighbour_line_ns": load["neighbour_walk_ns"] / lines if lines else None,
+        "neighbour_again_ns": load["neighbour_again_ns"] / lines if lines else None,
+        "due": load["due"], "errors": load["errors"], "behind": load["behind"],
         **gc_row(record, load["start_ns"], load["end_ns"]),
-    }
+    }  # fmt: skip
 
 
 def cost_of(record: TrialRecord) -> float | None:
-    """Processor time of the server per echo, us; None where nothing was served."""
+    """Return processor time of the server per echo, us; None where nothing was served."""
     measured = read_trial(record, EchoMeasurement).measurement
     return _cpu_us_per_message(measured) if measured else None
 
@@ -175,28 +167,19 @@ def _cpu_us_per_message(measured: EchoMeasurement) -> float | None:
     return measured["cpu"]["process_ns"] / 1e3 / served if served else None
 
 
-def _per_line_ns(load: Load, walk_ns: int) -> float | None:
-    return walk_ns / load["neighbour_lines"] if load["neighbour_walks"] else None
-
-
 def tidy_buffered_io(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """The study's tables, checked against their schemas."""
+    """Return the study's tables, checked against their schemas."""
     return frames(records, _rows_of, SCHEMAS)
 
 
 def summarise_echo(record: TrialRecord) -> dict[str, Any]:
-    """One trial as plain data, for a reader of JSON: the row of table ``trials``, and the bytes of each part."""
+    """Return one trial as plain data: the row of table ``trials``, and the bytes of each part."""
     rows = _rows_of(record)
     (row,) = rows["trials"]
     return {**row, "parts_bytes": {part["part"]: part["bytes"] for part in rows.get("parts", ())}}
 
 
 def _label(spec: Mapping[str, Any]) -> str:
-    """The variant's, which says so where messages are not of the usual size: such rows never mix."""
-    label, size = variant_of(spec).label, spec["message_bytes"]
-    return label if size == MESSAGE_BYTES else f"{label}, messages of {size}"
-
-
-def variant_of(spec: Mapping[str, Any]) -> Variant:
-    """The variant that a stored spec belongs to."""
-    return Variant(spec["server"], spec["io"], spec["buffer"], spec["threads"], spec["runtime"])
+    """The variant's, with the size of messages where it is not the usual one: such rows never mix."""
+    label = Variant(*(spec[name] for name in ("server", "io", "buffer", "threads", "runtime"))).label
+    return label if spec["message_bytes"] == MESSAGE_BYTES else f"{label}, messages of {spec['message_bytes']}"

@@ -1,8 +1,10 @@
-"""What the instrument's own trials show of it: A/A controls, causes held fixed, two sides of the same trial."""
+"""What the instrument's own trials show of it: A/A controls, causes held fixed, two records of the same trial, and why
+trials of one configuration are fast or slow."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from allocpool.evidence.trials import finished
 from allocpool.packets import cells as cell_data
 from allocpool.packets.specs import OPTIONS, Configuration
 from allocpool.studies.instrument.specs import SIDES
-from allocpool.studies.instrument.story import PaceFit
+from allocpool.studies.instrument.story import WATCHED
 
 CAUSES = {
     "fixed_addresses": "where memory lies",
@@ -22,117 +24,152 @@ CAUSES = {
     "c1_only": "what the optimising compiler decides",
 }
 """What trials of a configuration could differ by, by the option that holds it fixed."""
-ALL_CELLS, NEIGHBOURS = "all cells", "neighbours (the pace as covariate)"
+TRACES = {
+    **{
+        name: WATCHED[name][0]
+        for name in (
+            "compilations", "recompilations", "deoptimizations", "huge_pages_granted", "huge_pages_refused",
+            "minor_faults", "involuntary_switches", "steal_share", "other_cpu_share",
+        )
+    },
+    "compute_ns": "pace of computing", "latency_ns": "pace of memory",
+}  # fmt: skip
+"""What a trial records that could go with its speed."""
+_CELL = list(cell_data.CONFIGURATION)
+_LEAST_FREEDOM = 8
+_LEAST_OF_A_CELL = 3
 
 
 def usual(trials: pd.DataFrame) -> pd.DataFrame:
-    """The trials with nothing held fixed, each configuration under its first name."""
+    """Return the trials with nothing held fixed, each configuration under its first name."""
     return trials[trials["control"].isna()]
 
 
-def twins(trials: pd.DataFrame) -> pd.DataFrame:
-    """A/A: each configuration that was planned twice, decided together as if the two were different things.
-
-    Columns: configuration, strategy, case, ratio, low, high, n, verdict, remark. A difference here is one that does not
-    exist.
-    """
-    pairs = _beside(trials, "twin")
-    sides = [(_costs(trials, second, *cell), _costs(trials, first, *cell)) for first, second, *cell in pairs]
-    rows = [
-        {"configuration": first, "strategy": strategy, "case": case, "ratio": found.ratio, "low": found.low,
-         "high": found.high, "n": found.n, "verdict": found.verdict, "remark": found.remark}
-        for (first, _, strategy, case), found in zip(pairs, decisions.decide_together(sides), strict=True)
-    ]  # fmt: skip
-    names = ["configuration", "strategy", "case", "ratio", "low", "high", "n", "verdict", "remark"]
-    return pd.DataFrame(rows, columns=names)
-
-
-def _beside(trials: pd.DataFrame, word: str) -> list[tuple[str, str, str, str]]:
-    """Configurations with an option: label without it, label with it, strategy, case."""
+def _with_option(trials: pd.DataFrame, word: str) -> Iterator[tuple[list[str], pd.Series, pd.Series]]:
+    """Each cell with an option: its keys without it, its costs by block without it and with it."""
     field, value, _ = OPTIONS[word]
-    chosen = trials[trials[field].astype(str) == str(value)]
-    return [
-        (Configuration.of(group.iloc[0]).without(word).label, str(label), str(strategy), str(case))
-        for (label, strategy, case), group in chosen.groupby(list(cell_data.CONFIGURATION), observed=True)
-    ]
+    for key, group in trials[trials[field].astype(str) == str(value)].groupby(_CELL, observed=True):
+        label, strategy, case = map(str, key)
+        base = [Configuration.of(group.iloc[0]).without(word).label, strategy, case]
+        yield base, cell_data.by_block(trials, *base), cell_data.by_block(trials, label, strategy, case)
 
 
-def _costs(trials: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:
-    return cell_data.by_block(trials, configuration, strategy, case)
+def controls(trials: pd.DataFrame) -> pd.DataFrame:
+    """Compare each configuration that was planned twice with itself (A/A), all decided together: any difference is
+    false.
+
+    Columns: configuration, strategy, case, ratio, low, high, n, verdict, remark.
+    """
+    pairs = list(_with_option(trials, "twin"))
+    found = decisions.decide_together([(again, first) for _, first, again in pairs])
+    names = ["ratio", "low", "high", "n", "verdict", "remark"]
+    rows = [[*key, *(getattr(one, name) for name in names)] for (key, *_), one in zip(pairs, found, strict=True)]
+    return pd.DataFrame(rows, columns=[*_CELL, *names])
 
 
-def causes(trials: pd.DataFrame, pace: PaceFit | None = None) -> pd.DataFrame:
-    """What cells vary by, with a cause free and with it held fixed.
+def causes(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return what cells vary by, with a cause free and with it held fixed.
 
     Columns: cell, held (what), sd_free, sd_held (standard deviations of the logarithm), speeds_free, speeds_held (1 or
     2; see `decisions.shape_of`), n_free, n_held, ratio (cost with it held over cost with it free), p (that the spreads
     are equal: Brown and Forsythe, "Robust tests for the equality of variances", JASA 69, 1974; over all rows by
-    Benjamini and Hochberg). With ``pace`` the last row is of the neighbours, by their trace in the machine's pace, over
-    all cells; its p is that of the pace.
+    Benjamini and Hochberg).
     """
-    rows: list[dict[str, object]] = []
+    rows = []
     for word, what in CAUSES.items():
-        for base, held, strategy, case in _beside(trials, word):
-            free_logs, held_logs = (
-                np.log(_costs(trials, label, strategy, case).to_numpy(dtype=np.float64)) for label in (base, held)
-            )
-            if min(free_logs.size, held_logs.size) < 2:
-                continue
-            test = scipy_stats.levene(free_logs, held_logs, center="median")
-            rows.append(
-                {"cell": f"{base}, {strategy}, {case}", "held": what, "sd_free": free_logs.std(ddof=1),
-                 "sd_held": held_logs.std(ddof=1), "speeds_free": _speeds(free_logs), "speeds_held": _speeds(held_logs),
-                 "n_free": free_logs.size, "n_held": held_logs.size,
-                 "ratio": math.exp(held_logs.mean() - free_logs.mean()), "p": float(test.pvalue)}
-            )  # fmt: skip
+        for key, *sides in _with_option(trials, word):
+            free, held = (np.log(side.to_numpy(dtype=np.float64)) for side in sides)
+            if min(free.size, held.size) >= 2:
+                spreads, speeds = (free.std(ddof=1), held.std(ddof=1)), (_speeds(free), _speeds(held))
+                p = float(scipy_stats.levene(free, held, center="median").pvalue)
+                ratio = math.exp(held.mean() - free.mean())
+                rows.append([", ".join(key), what, *spreads, *speeds, free.size, held.size, ratio, p])
     names = ["cell", "held", "sd_free", "sd_held", "speeds_free", "speeds_held", "n_free", "n_held", "ratio", "p"]
-    table = pd.DataFrame(rows, columns=names)
+    return _together(pd.DataFrame(rows, columns=names))
+
+
+def _together(table: pd.DataFrame) -> pd.DataFrame:
     known = table["p"].notna()
     if known.any():
         table.loc[known, "p"] = scipy_stats.false_discovery_control(table.loc[known, "p"])
-    if pace:
-        table.loc[len(table)] = [
-            ALL_CELLS, NEIGHBOURS, pace.free, pace.held, None, None, pace.trials, pace.trials, None, pace.chance,
-        ]  # fmt: skip
-    return table.astype({"speeds_free": "Int64", "speeds_held": "Int64"})
+    return table
 
 
 def _speeds(logs: np.typing.NDArray[np.float64]) -> int:
     return 2 if decisions.shape_of(logs).startswith("two speeds") else 1
 
 
-def hidden(trials: pd.DataFrame) -> pd.DataFrame:
-    """The cells of which an average hides something: what it is, with the mean and the trimmed mean, ns.
+def _with_pace(trials: pd.DataFrame) -> pd.DataFrame:
+    """Trials with a cost, the paces before and after as one."""
+    done = cell_data.with_cost(trials)
+    for name in ("compute", "latency"):
+        both = done.reindex(columns=[f"{name}_{when}_ns" for when in ("before", "after")])
+        done = done.assign(**{f"{name}_ns": both.astype(float).mean(axis=1)})
+    return done
 
-    Columns: configuration, strategy, case, n, remark, mean_ns, trimmed_ns.
+
+def traces(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return what goes with being slow, within configurations: trace, cells, n, correlation, p.
+
+    Ranks within each configuration are centred, and correlated over all of them (Spearman's coefficient of blocked
+    ranks: Taylor, "Kendall's and Spearman's correlation coefficients in the presence of a blocking variable",
+    Biometrics 43, 1987); p by t with the freedom that is left, over all traces by Benjamini and Hochberg. A trace that
+    is the same in all trials of a configuration takes no part.
+    """
+    done = _with_pace(trials)
+    rows = []
+    for name, what in TRACES.items():
+        known = done.reindex(columns=[*_CELL, "ns_per_packet", name]).dropna(subset=[name])
+        values = known.groupby(_CELL, observed=True)[name]
+        known = known[(values.transform("size") >= _LEAST_OF_A_CELL) & (values.transform("nunique") > 1)]
+        cells = known.astype({name: float}).groupby(_CELL, observed=True)
+        freedom = len(known) - cells.ngroups - 1
+        if freedom >= _LEAST_FREEDOM:
+            ranks = cells[["ns_per_packet", name]].rank(pct=True)
+            middle = ranks.groupby([known[key] for key in _CELL], observed=True).transform("mean")
+            r = float(np.corrcoef((ranks - middle).to_numpy(), rowvar=False)[0, 1])
+            t = r * math.sqrt(freedom / max(1 - r * r, 1e-12))
+            rows.append([what, cells.ngroups, len(known), r, 2 * float(scipy_stats.t.sf(abs(t), freedom))])
+    return _together(pd.DataFrame(rows, columns=["trace", "cells", "n", "correlation", "p"]))
+
+
+def fast_against_slow(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells with two speeds: fast trials against slow ones, in the medians of what was recorded.
+
+    Columns: cell, speed (fast or slow), n, ns, compiled_states (different ones), shared_states (of these, those that
+    the other speed has, too), and one per trace.
     """
     rows = []
-    for key, group in cell_data.with_cost(trials).groupby(list(cell_data.CONFIGURATION), observed=True):
-        logs = np.log(group["ns_per_packet"].to_numpy(dtype=np.float64))
-        if remark := decisions.shape_of(logs):
-            rows.append(
-                dict(zip(cell_data.CONFIGURATION, key, strict=True))
-                | {"n": logs.size, "remark": remark, "mean_ns": math.exp(logs.mean())}
-                | {"trimmed_ns": math.exp(decisions.trimmed_mean(logs))}
-            )
-    return pd.DataFrame(rows, columns=[*cell_data.CONFIGURATION, "n", "remark", "mean_ns", "trimmed_ns"])
+    for key, group in _with_pace(trials).groupby(_CELL, observed=True):
+        ordered = group.sort_values("ns_per_packet")
+        split = decisions.split_of_speeds(np.log(ordered["ns_per_packet"].to_numpy(dtype=np.float64)))
+        if split is None:
+            continue
+        parts = {"fast": ordered.iloc[:split], "slow": ordered.iloc[split:]}
+        states = {speed: set(part["compiled_state"].dropna()) for speed, part in parts.items()}
+        for speed, part in parts.items():
+            recorded = part.reindex(columns=[*TRACES]).astype(float).median()
+            rows.append([", ".join(map(str, key)), speed, len(part), float(part["ns_per_packet"].median()),
+                         len(states[speed]), len(states["fast"] & states["slow"]), *recorded])  # fmt: skip
+    names = ["cell", "speed", "n", "ns", "compiled_states", "shared_states"]
+    return pd.DataFrame(rows, columns=[*names, *TRACES.values()])
 
 
 def witnesses(trials: pd.DataFrame) -> pd.DataFrame:
-    """What two sides say of the same trial: columns what, one, other, found, n.
+    """Return what two sides record of the same trial: what, one side, the other, found, n.
 
-    ``trials`` is table ``witnesses`` of the study. Ratios are those of `decisions.compare`; where both sides tell of
-    one and the same trial, the median of the trials' ratios with their range.
+    ``trials`` is table ``witnesses`` of the study. Ratios are those of `decisions.compare`; of one and the same trial,
+    the median of the trials' ratios with their range.
     """
     done = finished(trials)
-    by_side = {side: done[done["side"] == side] for side in SIDES}
-    bridge, plain, recorded = (by_side[side] for side in SIDES)
+    bridge, plain, recorded = (done[done["side"] == side] for side in SIDES)
     rows: list[tuple[str, str, str, str, int]] = []
-    for label, _ in done.groupby("configuration", observed=True):
+    for label in sorted(done["configuration"].unique()):
         one, other = (side[side["configuration"] == label].set_index("block") for side in (bridge, plain))
         for what, column in (("time per packet", "ns_per_packet"), ("CPU of the measuring thread", "jvm_thread_ms")):
             compared = decisions.compare(one[column].astype(float), other[column].astype(float))
-            rows.append((f"{what}, {_named(label)}", "bridge", "plain java", compared.text(), compared.decision.n))
+            name = f"{what}, {str(label).removesuffix(' / explicit gc')}"
+            rows.append((name, "bridge", "plain java", compared.text(), compared.decision.n))
     same = done.groupby(["configuration", "seed"], observed=True)[["counted", "checksum"]].nunique()
     alike = "the same" if len(same) and (same == 1).all().all() else "differ"
     rows.append(("counts and checksum", "bridge", "plain java", alike, len(done)))
@@ -140,67 +177,44 @@ def witnesses(trials: pd.DataFrame) -> pd.DataFrame:
         called = int(side["explicit_collections"].fillna(0).sum())
         rows.append(("collections that somebody called for", name, "its log", f"{called}", len(side)))
     equal = int((recorded["log_pauses"] == recorded["recorder_pauses"]).sum())
-    rows.append(("number of pauses", "log", "Flight Recorder", f"equal in {equal} trials", len(recorded)))
-    for what, one_side, other_side, rows_of, top, bottom in (
-        ("total of pauses", "log", "Flight Recorder", recorded, "log_pause_ms", "recorder_pause_ms"),
-        (
-            "CPU of the measuring thread",
-            "the JVM's counters",
-            "the kernel's",
-            bridge,
-            "jvm_thread_ms",
-            "kernel_thread_ms",
-        ),
-        ("CPU of the process", "the JVM's counters", "the kernel's", bridge, "jvm_process_ms", "kernel_process_ms"),
+    log, jvm = ("log", "Flight Recorder"), ("the JVM's counters", "the kernel's")
+    rows.append(("number of pauses", *log, f"equal in {equal} trials", len(recorded)))
+    for what, sides, table, top, bottom in (
+        ("total of pauses", log, recorded, "log_pause_ms", "recorder_pause_ms"),
+        ("CPU of the measuring thread", jvm, bridge, "jvm_thread_ms", "kernel_thread_ms"),
+        ("CPU of the process", jvm, bridge, "jvm_process_ms", "kernel_process_ms"),
     ):
-        both = rows_of[[top, bottom]].dropna().astype(float)
-        both = both[both[bottom] > 0]
-        rows.append((what, one_side, other_side, _spread(both[top] / both[bottom]), len(both)))
+        both = table[[top, bottom]].dropna().astype(float)
+        ratios = (both[top] / both[bottom])[both[bottom] > 0]
+        found = f"{ratios.median():.3f} ({ratios.min():.3f} to {ratios.max():.3f})" if len(ratios) else "not measured"
+        rows.append((what, *sides, found, len(ratios)))
     return pd.DataFrame(rows, columns=["what", "one side", "the other", "found", "n"])
 
 
-def _named(label: object) -> str:
-    """A configuration of mode ``bridge`` without the word that all of them have."""
-    return str(label).removesuffix(" / explicit gc")
-
-
-def _spread(ratios: pd.Series) -> str:
-    if ratios.empty:
-        return "not measured"
-    return f"{ratios.median():.3f} ({ratios.min():.3f} to {ratios.max():.3f})"
-
-
 def iterations_asked(trials: pd.DataFrame, iterations: pd.DataFrame) -> pd.DataFrame:
-    """How many iterations a trial should have: what varies within it against what varies between trials, by what each
-    costs.
+    """Return how many iterations a trial should have: what varies within it against what varies between trials, by what
+    each costs.
 
     Columns: configuration, strategy, case, trials, iterations (a trial has, in the median), within, between (standard
     deviations of the logarithm), optimum (infinite where trials are not shown to differ). Source: Kalibera and Jones,
     "Rigorous benchmarking in reasonable time", ISMM 2013: the root of the ratio of costs times the ratio of variances.
     """
-    done = cell_data.with_cost(trials)
     measured = iterations[iterations["phase"] == "measured"]
     # The last one may be cut short.
     measured = measured[measured["iteration"] < measured.groupby("trial_id")["iteration"].transform("max")]
-    logs = measured.assign(log=np.log(measured["ns_per_packet"].astype(float)))
-    each = logs.groupby("trial_id").agg(
+    each = measured.assign(log=np.log(measured["ns_per_packet"].astype(float))).groupby("trial_id").agg(
         mean=("log", "mean"), variance=("log", "var"), count=("log", "size"), begin=("start_ns", "min"),
         end=("end_ns", "max"),
     )  # fmt: skip
-    joined = done.merge(each[each["count"] > 1], left_on="trial_id", right_index=True)
-    rows = []
-    for key, group in joined.groupby(list(cell_data.CONFIGURATION), observed=True):
-        if len(group) < 2:
-            continue
-        within, count = float(group["variance"].mean()), float(group["count"].median())
-        between = max(0.0, float(group["mean"].var(ddof=1)) - within / count)
-        measured_s = float(((group["end"] - group["begin"]) / 1e9).median())
-        costs = (float(group["wall_s"].median()) - measured_s) / (measured_s / count)
-        optimum = math.ceil(math.sqrt(costs * within / between)) if between > 0 else math.inf
-        rows.append(
-            dict(zip(cell_data.CONFIGURATION, key, strict=True))
-            | {"trials": len(group), "iterations": count, "within": math.sqrt(within)}
-            | {"between": math.sqrt(between), "optimum": max(1.0, optimum)}
-        )
-    names = [*cell_data.CONFIGURATION, "trials", "iterations", "within", "between", "optimum"]
-    return pd.DataFrame(rows, columns=names)
+    each = each.assign(measured_s=(each["end"] - each["begin"]) / 1e9)
+    joined = cell_data.with_cost(trials).merge(each[each["count"] > 1], left_on="trial_id", right_index=True)
+    found = joined.groupby(_CELL, observed=True).agg(
+        trials=("wall_s", "size"), iterations=("count", "median"), within=("variance", "mean"),
+        between=("mean", "var"), wall_s=("wall_s", "median"), measured_s=("measured_s", "median"),
+    ).astype(float)  # fmt: skip
+    found = found[found["trials"] > 1]
+    between = (found["between"] - found["within"] / found["iterations"]).clip(lower=0.0)
+    costs = (found["wall_s"] - found["measured_s"]) / (found["measured_s"] / found["iterations"])
+    optimum = np.maximum(1.0, np.ceil(np.sqrt(costs * found["within"] / between)))
+    found = found.assign(within=np.sqrt(found["within"]), between=np.sqrt(between), optimum=optimum)
+    return found.drop(columns=["wall_s", "measured_s"]).astype({"trials": int}).reset_index()

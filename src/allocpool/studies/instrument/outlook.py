@@ -1,4 +1,4 @@
-"""What a campaign can decide on this machine, as noisy as it is now: said before it starts."""
+"""What a campaign can decide on this machine, as noisy as it is now."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from allocpool.trial.launch import Launcher
 from allocpool.trial.noise import DISTURBED_BEYOND, Calm, look
 
 LOOK_S = 2.0
-"""How long is looked at the machine."""
+"""How long the machine is observed."""
 MINUTES = 20.0
-"""What is spoken of where nobody says how long a campaign is to take."""
 _POWER = 0.8
 _FEWEST_TRIALS = 3
 """Of a cell whose spread counts."""
@@ -30,16 +29,13 @@ class Outlook(BaseModel):
     """The noise of now, and what follows for a campaign.
 
     Attributes:
-        calm: what was seen of the machine.
-        profile: whose trials are spoken of.
-        minutes: how long they are run.
-        trials: of each cell in that time, all studies sharing it: of primary questions' cells where the profile is
+        calm: what was observed of the machine.
+        trials: of each cell in ``minutes``, all studies sharing them: of primary questions' cells where the profile is
             sequential, of all cells where its plan is fixed.
-        spread: standard deviation of the logarithm of what trials of one cell cost, the median over cells; None where
-            no campaign has been measured.
-        cells: over so many.
+        spread: standard deviation of the logarithm of the costs of one cell's trials, the median over ``cells``; None
+            where no campaign has been measured.
         smallest_effect: share by which two configurations must differ so that 80% of such comparisons show it; None
-            where nothing can be shown, or told.
+            where nothing can be shown, or is known.
         effect_that_matters: the smallest ratio that questions of the profile ask for.
     """
 
@@ -56,17 +52,16 @@ class Outlook(BaseModel):
 
     @property
     def noisy(self) -> bool:
-        """Whether a trial would be marked as disturbed now, or the core's pace strays by as much by itself."""
+        """Whether a trial would be marked as disturbed now, or the core's pace varies by as much."""
         return self.calm.disturbed is not None or self.calm.spread.get("compute_ns", 0.0) > DISTURBED_BEYOND
 
     def sentences(self) -> str:
         """Return how noisy the machine is, and what that means."""
         calm, time = self.calm, f"{self.minutes:.0f} minutes of profile {self.profile}"
-        strayed = {_NAMES[name]: spread for name, spread in calm.spread.items()}
-        taken = {"the hypervisor": calm.steal_share, "other processes": calm.other_cpu_share}
-        shares = strayed | {who: share for who, share in taken.items() if share is not None}
-        pace = [] if strayed else ["its pace is not known before the build"]
-        seen = ", ".join([*pace, *(f"{what} {share:.1%}" for what, share in shares.items())])
+        shares: dict[str, float | None] = {_NAMES[name]: spread for name, spread in calm.spread.items()}
+        pace = [] if shares else ["its pace is not known before the build"]
+        shares |= {"the hypervisor": calm.steal_share, "other processes": calm.other_cpu_share}
+        seen = ", ".join([*pace, *(f"{what} {share:.1%}" for what, share in shares.items() if share is not None)])
         shown = (
             "how far trials differ was never measured" if self.spread is None
             else "everything will stay inconclusive" if self.smallest_effect is None
@@ -79,8 +74,8 @@ class Outlook(BaseModel):
 
 
 def outlook(profile: str, minutes: float | None = None) -> Outlook:
-    """Look at the machine for `LOOK_S` and say what a campaign can decide whose trials take so many minutes; as many as
-    the profile plans where none are given.
+    """Observe the machine for `LOOK_S` and return what a campaign of so many minutes can decide; as many as the profile
+    plans where none are given.
 
     Raises:
         UserError: no such profile.
@@ -102,11 +97,11 @@ def outlook(profile: str, minutes: float | None = None) -> Outlook:
 
 
 def smallest_effect(spread: float, trials: int) -> float | None:
-    """Share by which the costs of two configurations must differ so that 80% of such comparisons show it, at the latest
-    look at so many trials of each and at the level that this look has (`allocpool.decisions`).
+    """Return the share by which the costs of two configurations must differ so that 80% of such comparisons show it, at
+    the latest look at so many trials of each; None where there is no look yet.
 
-    The usual approximation by quantiles of Student's t (Montgomery, "Design and Analysis of Experiments", on the choice
-    of a sample size). None where there is no look yet.
+    Source: the approximation by quantiles of Student's t in Montgomery, "Design and Analysis of Experiments", on the
+    choice of a sample size.
     """
     look = look_at(trials)
     if look is None:

@@ -1,9 +1,6 @@
 """``python -m allocpool.studies.instrument.proof``: how often the judge is wrong, and what it sees, by simulation.
 
-Writes the tables of `TABLES` to ``data/simulated/``, with the hash of the judge that they are about; the page of the
-instrument shows them, and tests run parts of them again. The truth is made up, so that it is known; draws are those of
-`allocpool.studies.instrument.simulation`, seeded; verdicts are those of `allocpool.decisions` and
-`allocpool.evidence.claims`.
+Writes `TABLES` to ``data/simulated/``, with the hash of the judge that they are about; tests run parts of them again.
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -32,18 +28,12 @@ Flags = npt.NDArray[np.bool_]
 
 SIZES = tuple(range(2, 16))
 """Trials a side after which a reader may stop and look."""
-THIRDS: Mapping[str, float] = MappingProxyType({"quiet": 0.05, "usual": 0.10, "noisy": 0.25})
+THIRDS: Mapping[str, float] = {"quiet": 0.05, "usual": 0.10, "noisy": 0.25}
 """Cells of a made-up campaign, a third each, with this standard deviation of the logarithm, as shipped ones have."""
 OF_EACH = 7
-WITH: Mapping[str, str] = MappingProxyType(
-    {
-        "lognormal": "nothing else",
-        "two speeds": "three trials in ten take four times as long",
-        "outliers": "one trial in twenty takes twice as long",
-        "drift": "blocks wander by 5% a step, for all alike",
-    }
-)
-"""What a campaign has beside the noise of its cells."""
+BESIDES = ("lognormal", "two speeds", "outliers", "drift")
+"""What a campaign has besides the noise of its cells: nothing; three trials in ten that take four times as long; one in
+twenty that takes twice as long; blocks that wander by 5% a step, for all alike."""
 COMPARISONS = 40
 """Of the campaign that has `MINUTES`, half of them with a true difference."""
 MINUTES, TRIAL_S = 20, 1.7
@@ -55,12 +45,12 @@ _ALLOWED = 1e-3
 
 
 def highest_allowed(repetitions: float, rate: float = decisions.ALPHA) -> float:
-    """The share that so many repetitions of a rate exceed once in a thousand."""
+    """Return the share that so many repetitions of a rate exceed once in a thousand."""
     return float(scipy_stats.binom.ppf(1 - _ALLOWED, int(repetitions), rate)) / int(repetitions)
 
 
-def campaign_of_twins(rng: np.random.Generator, beside: str, repetitions: int, n: int) -> tuple[Array, Array]:
-    """Logarithms of a campaign of 21 cells, each under two names: repetitions x cells x trials."""
+def campaign_of_controls(rng: np.random.Generator, beside: str, repetitions: int, n: int) -> tuple[Array, Array]:
+    """Draw logarithms of a campaign of 21 cells, each under two names: repetitions x cells x trials."""
     sigma = np.repeat(list(THIRDS.values()), OF_EACH)[None, :, None]
     shape = (repetitions, sigma.size, n)
     sides = [sigma * rng.standard_normal(shape) for _ in "ab"]
@@ -74,27 +64,27 @@ def campaign_of_twins(rng: np.random.Generator, beside: str, repetitions: int, n
     return sides[0], sides[1]
 
 
-class Told(NamedTuple):
+class Judged(NamedTuple):
     """Verdicts on comparisons: whether each has one, and whether it is that of a difference."""
 
     decided: Flags
     different: Flags
 
 
-def alone(a: Array, b: Array, alpha: float = decisions.ALPHA, effect: float = decisions.EFFECT) -> Told:
-    """`decisions.decide` at the latest look, of many comparisons at once; trials along the last axis."""
+def alone(a: Array, b: Array, alpha: float = decisions.ALPHA, effect: float = decisions.EFFECT) -> Judged:
+    """Return `decisions.decide` at the latest look, of many comparisons at once; trials along the last axis."""
     if a.shape[-1] < decisions.FEWEST:
         none = np.zeros(a.shape[:-1], dtype=bool)
-        return Told(none, none)
+        return Judged(none, none)
     low, high = decisions.repeated_interval(a, b, alpha)
     margin = math.log(effect)
     equivalent = (-margin < low) & (high < margin)
     different = ~equivalent & ((low > 0) | (high < 0))
-    return Told(equivalent | different, different)
+    return Judged(equivalent | different, different)
 
 
-def together(a: Array, b: Array, alpha: float = decisions.ALPHA) -> Told:
-    """`decisions.decide_together` over the last axis but one, of many campaigns at once."""
+def together(a: Array, b: Array, alpha: float = decisions.ALPHA) -> Judged:
+    """Return `decisions.decide_together` over the last axis but one, of many campaigns at once."""
     cells = a.shape[-2]
     levels = [alone(a, b, alpha * max(level, 1) / cells) for level in range(cells + 1)]
     decided = np.stack([found.decided for found in levels])
@@ -108,23 +98,22 @@ def together(a: Array, b: Array, alpha: float = decisions.ALPHA) -> Told:
         at = np.where(lower, still, at)
     different = np.stack([found.different for found in levels])
     chosen = at[None, ..., None]
-    return Told(np.take_along_axis(decided, chosen, axis=0)[0], np.take_along_axis(different, chosen, axis=0)[0])
+    return Judged(np.take_along_axis(decided, chosen, axis=0)[0], np.take_along_axis(different, chosen, axis=0)[0])
 
 
 def false_verdicts(repetitions: int = 2_000) -> pd.DataFrame:
-    """Identical configurations under two names, judged at every size so far: a difference that is found is false.
+    """Judge identical configurations under two names at every size so far: a difference that is found is false.
 
-    Columns: ``beside`` (of `WITH`), ``n``, ``repetitions`` (campaigns), ``quiet``, ``usual``, ``noisy`` (of the
-    comparisons of a third, each taken alone, the share ever found different), ``page`` (of all verdicts of a campaign
-    decided together, the share that is false at the worst moment to stop: its mean over campaigns), ``decided`` (share
-    of the comparisons decided together, at the last size).
+    Columns: ``beside`` (of `BESIDES`), ``n``, ``repetitions`` (campaigns), ``quiet``, ``usual``, ``noisy`` (share of
+    the comparisons of a third ever found different, each alone), ``page`` (share of false verdicts of a campaign
+    decided together, at the worst moment to stop: its mean), ``decided`` (share decided together, at the last size).
     """
     rows = []
-    for beside in WITH:
-        a, b = campaign_of_twins(np.random.default_rng([SEED, 1]), beside, repetitions, SIZES[-1])
+    for beside in BESIDES:
+        a, b = campaign_of_controls(np.random.default_rng([SEED, 1]), beside, repetitions, SIZES[-1])
         ever = np.zeros(a.shape[:-1], dtype=bool)
         worst = np.zeros(repetitions)
-        found = Told(ever, ever)
+        found = Judged(ever, ever)
         for n in SIZES:
             if n in decisions.LOOKS:
                 ever = ever | alone(a[..., :n], b[..., :n]).different
@@ -139,7 +128,7 @@ def false_verdicts(repetitions: int = 2_000) -> pd.DataFrame:
 
 
 def coverage(repetitions: int = 4_000) -> pd.DataFrame:
-    """How often each interval holds the truth; its nominal rate is `decisions.CONFIDENCE`.
+    """Return how often each interval holds the truth; its nominal rate is `stats.CONFIDENCE`.
 
     Columns: ``interval``, ``noise`` (of `NOISES`, or the true share of trials), ``n``, ``repetitions``, ``holds``,
     ``trimmed_off`` (of two sides with this noise, how far apart the trimmed means are in the median case, as a share).
@@ -182,11 +171,11 @@ def _trimmed(logs: Array) -> Array:
 
 
 def power(repetitions: int = 1_000) -> pd.DataFrame:
-    """The smallest true ratio that is found with a chance of 80%, each comparison alone, in campaigns of all three
-    kinds of cells. Columns: ``n``, ``third``, ``ours`` (infinite: none is)."""
+    """Return the smallest true ratio that is found with a chance of 80%, each comparison alone: ``n``, ``third``,
+    ``ours`` (infinite: none is)."""
     rows = []
     for n in (2, 3, 5, 8, 10, 15, 30):
-        a, b = campaign_of_twins(np.random.default_rng([SEED, 3, n]), "lognormal", repetitions, n)
+        a, b = campaign_of_controls(np.random.default_rng([SEED, 3, n]), "lognormal", repetitions, n)
         ours = shift_seen(a, b)
         for k, third in enumerate(THIRDS):
             part = ours[:, k * OF_EACH : (k + 1) * OF_EACH]
@@ -195,7 +184,7 @@ def power(repetitions: int = 1_000) -> pd.DataFrame:
 
 
 def found(campaigns: int = 50, ratios: Sequence[float] = (1.1, 1.2, FACTOR, 1.5)) -> pd.DataFrame:
-    """What a campaign of `COMPARISONS` finds in `MINUTES`: with trials where they are needed, and after as many
+    """Return what a campaign of `COMPARISONS` finds in `MINUTES`: with trials where they are needed, and after as many
     equal blocks as fit.
 
     Columns: ``ratio`` (true, of half of the comparisons), ``rule``, ``campaigns``, ``trials``, ``found`` (share of the
@@ -250,46 +239,40 @@ def _sequential(logs: Array, shifts: Array, budget: int, seed: int) -> tuple[flo
             costs[cell].append(math.exp(logs[cell[0], cell[1], taken[cell]]))
             taken[cell] += 1
         left_s -= TRIAL_S * len(todo)
-    verdicts = [
-        decision.verdict for decision in decisions.decide_together([(costs[q.a], costs[q.b]) for q in questions])
-    ]
-    different = np.array([verdict in (decisions.A_CHEAPER, decisions.B_CHEAPER) for verdict in verdicts])
-    decided = np.array([verdict != decisions.OPEN for verdict in verdicts])
-    larger = np.array([verdict == decisions.B_CHEAPER for verdict in verdicts])
-    return (float(sum(taken.values())), *_shares(shifts, Told(decided, different), larger))
+    found = decisions.decide_together([(costs[q.a], costs[q.b]) for q in questions])
+    verdicts = np.array([decision.verdict for decision in found])
+    different = np.isin(verdicts, [decisions.A_CHEAPER, decisions.B_CHEAPER])
+    judged = Judged(verdicts != decisions.OPEN, different)
+    return (float(sum(taken.values())), *_shares(shifts, judged, verdicts == decisions.B_CHEAPER))
 
 
-def _shares(shifts: Array, told: Told, larger: Flags) -> tuple[float, ...]:
+def _shares(shifts: Array, judged: Judged, larger: Flags) -> tuple[float, ...]:
     true = shifts > 0
-    wrong = told.different & (~true | ~larger)
+    wrong = judged.different & (~true | ~larger)
     if shifts.max() >= math.log(decisions.EFFECT) - 1e-9:
-        wrong |= true & told.decided & ~told.different
-    equivalent = told.decided & ~told.different
-    return (
-        float((larger & true).sum() / true.sum()),
-        float(wrong.sum() / wrong.size),
-        float(wrong.sum() / max(1, told.decided.sum())),
-        float((equivalent & ~true).sum() / (~true).sum()),
-        float((~told.decided).mean()),
-    )
+        wrong |= true & judged.decided & ~judged.different
+    equivalent = judged.decided & ~judged.different
+    shares = (
+        larger[true].mean(), wrong.mean(), wrong.sum() / max(1, judged.decided.sum()), equivalent[~true].mean(),
+        1 - judged.decided.mean(),
+    )  # fmt: skip
+    return tuple(map(float, shares))
 
 
 AS_CLAIMED, REVERSED = "all as claimed", "one the other way round"
-TRUTHS: Mapping[str, Callable[[int], Array]] = MappingProxyType(
-    {
-        AS_CLAIMED: lambda k: np.full(k, math.log(FACTOR)),
-        "all equal": np.zeros,
-        "one equal, the others as claimed": lambda k: np.r_[0.0, np.full(k - 1, math.log(FACTOR))],
-        REVERSED: lambda k: np.r_[-math.log(FACTOR), np.full(k - 1, math.log(FACTOR))],
-    }
-)
+TRUTHS: Mapping[str, Callable[[int], Array]] = {
+    AS_CLAIMED: lambda k: np.full(k, math.log(FACTOR)),
+    "all equal": np.zeros,
+    "one equal, the others as claimed": lambda k: np.r_[0.0, np.full(k - 1, math.log(FACTOR))],
+    REVERSED: lambda k: np.r_[-math.log(FACTOR), np.full(k - 1, math.log(FACTOR))],
+}
 """Logarithms of the true ratios of a claim's orderings, by what is so."""
 
 
 def claim_errors(
     repetitions: int = 400, sizes: Sequence[int] = (5, 10), numbers: Sequence[int] = (1, 5, 20)
 ) -> pd.DataFrame:
-    """What becomes of a claim that each of K orderings must bear out, under several truths, at 10% noise.
+    """Return what becomes of a claim that each of K orderings must bear out, under several truths, at 10% noise.
 
     Columns: ``orderings``, ``truth`` (of `TRUTHS`), ``n``, ``repetitions``, and the shares ``reproduced``, ``refuted``,
     ``mixed``, ``open``.
@@ -317,46 +300,39 @@ def _costs(rng: np.random.Generator, n: int, shift: float = 0.0) -> list[float]:
     return [float(cost) for cost in np.exp(shift + 0.10 * rng.standard_normal(n))]
 
 
-TABLES: Mapping[str, Callable[[], pd.DataFrame]] = MappingProxyType(
-    {
-        "false_verdicts": false_verdicts,
-        "coverage": coverage,
-        "power": power,
-        "found": found,
-        "claim_errors": claim_errors,
-    }
-)
+TABLES: Mapping[str, Callable[[], pd.DataFrame]] = {
+    "false_verdicts": false_verdicts, "coverage": coverage, "power": power, "found": found,
+    "claim_errors": claim_errors,
+}  # fmt: skip
 """What is simulated, by the name of its file."""
 
 
 def judge_hash() -> str:
-    """Changes with the judge that the tables are about, and with what it is given to judge."""
+    """Return a hash of the judge that the tables are about, and of what it is given to judge."""
     digest = hashlib.sha256()
     for module in (decisions, claims, schedule):
         digest.update(Path(module.__file__ or "").read_bytes())
     return digest.hexdigest()[:12]
 
 
-def folder() -> Path:
-    """Where the tables are."""
-    return home.home() / "data" / "simulated"
+def _file(name: str) -> Path:
+    return home.home() / "data" / "simulated" / f"{name}.csv"
 
 
 def load(name: str) -> pd.DataFrame:
-    """One of `TABLES`, as it was simulated last."""
-    return pd.read_csv(folder() / f"{name}.csv").drop(columns="judge")
+    """Return one of `TABLES`, as it was simulated last."""
+    return pd.read_csv(_file(name)).drop(columns="judge")
 
 
 def of_this_judge() -> bool:
-    """Whether the tables are about the judge as it is now."""
-    return all(set(pd.read_csv(folder() / f"{name}.csv")["judge"]) == {judge_hash()} for name in TABLES)
+    """Return whether the tables are about the judge as it is now."""
+    return all(set(pd.read_csv(_file(name))["judge"]) == {judge_hash()} for name in TABLES)
 
 
 def main(names: Sequence[str]) -> None:
     """Simulate these tables, all of them where none is named."""
-    folder().mkdir(parents=True, exist_ok=True)
     for name in names or TABLES:
-        TABLES[name]().assign(judge=judge_hash()).to_csv(folder() / f"{name}.csv", index=False, float_format="%.5g")
+        TABLES[name]().assign(judge=judge_hash()).to_csv(_file(name), index=False, float_format="%.5g")
 
 
 if __name__ == "__main__":

@@ -1,27 +1,23 @@
-"""The instrument tested by its own data: same work everywhere, the harness's own cost, the noise around it, drift."""
+"""The instrument tested by its own data: same work everywhere, the harness baseline, the noise around it, drift."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
 
 from allocpool import stats
 from allocpool.campaign import store
 from allocpool.campaign.steady import STEADY_STATES
 from allocpool.evidence.trials import finished, records
 from allocpool.machine.host import Host
-from allocpool.packets import cells as cell_data
 from allocpool.packets.strategies import CHOICES
 from allocpool.runtimes.collectors import COLLECTORS
 from allocpool.studies.instrument.study import STUDY
 
 if TYPE_CHECKING:
-    # For the annotations only: a diagnosis is made by a face of the house, above its studies.
+    # For the annotations only: a diagnosis is made by an entry point, above its studies.
     from allocpool.doctor import Diagnosis
 
 _TOO_FEW = "too few iterations"
@@ -30,16 +26,14 @@ _SAME_COUNTS = ["received", "parsed", "tcp", "evicted", "live"]
 
 
 def contract_trials(trials: pd.DataFrame, provenance: Mapping[str, Any] | None) -> pd.DataFrame:
-    """The instrument's trials of equal work, which must have equal outcomes; none where nothing was measured."""
+    """Return the instrument's trials of equal work, which must have equal outcomes; none where nothing was measured."""
     case = provenance["profile"]["contract_case"] if provenance else None
     return finished(trials[trials["case"] == case])
 
 
 def contract_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """One row per outcome of equal work: this checksum and these counts, and how many trials ended with them where.
-
-    More than one row for the same case, seed and sizes means that somebody did other work.
-    """
+    """Return the outcomes of equal work: checksum and counts, and how many trials ended with them where. More than one
+    row for the same case, seed and sizes means other work."""
     outcome = [*_SAME_WORK, *_SAME_COUNTS, "checksum"]
     found = trials.groupby(outcome, observed=True).agg(
         trials=("configuration", "size"), configurations=("configuration", "nunique"),
@@ -49,7 +43,7 @@ def contract_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def contract_faults(trials: pd.DataFrame) -> list[str]:
-    """What breaks the contract, one line each: checksums or counts that differ, packets lost from the balance."""
+    """Return what breaks the contract, one line each: checksums or counts that differ, packets that are lost."""
     faults = []
     for key, group in trials.groupby(_SAME_WORK, observed=True):
         for name in ["checksum", *_SAME_COUNTS]:
@@ -66,7 +60,7 @@ def contract_faults(trials: pd.DataFrame) -> list[str]:
 
 
 def contract_sentence(trials: pd.DataFrame) -> str:
-    """Whether the contract held, in words."""
+    """Return whether the contract held, in words."""
     if trials.empty:
         return "**No contract trial has finished**, so nothing shows yet that the configurations do the same work."
     faults = contract_faults(trials)
@@ -87,7 +81,7 @@ def harness_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def steady_states(trials: pd.DataFrame) -> pd.DataFrame:
-    """How many trials of each configuration and strategy were in which state by the change points of their
+    """Return how many trials of each configuration and strategy were in which state by the change points of their
     iterations."""
     done = finished(trials)
     state = done["steady_state"].astype(object).where(done["steady_state"].notna(), _TOO_FEW)
@@ -129,56 +123,12 @@ def noise_table(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found).assign(trials=table["trials"].astype(int), **rounded)
 
 
-_PACES = ("compute_{}_ns", "latency_{}_ns", "bandwidth_{}_gbs")
-_LEAST_FREEDOM = 10
-
-
-class PaceFit(NamedTuple):
-    """What the machine's pace around a trial explains of what trials of one configuration differ by.
-
-    ``share`` of their variance, ``chance`` of so much were it nothing, ``freedom``, and the standard deviations of the
-    logarithm within configurations, before (``free``) and after what the pace explains is taken out (``held``).
-    """
-
-    share: float
-    chance: float
-    freedom: int
-    trials: int
-    free: float
-    held: float
-
-
-def pace_fit(trials: pd.DataFrame) -> PaceFit | None:
-    """An analysis of covariance on logarithms; None where the trials are too few.
-
-    Configurations are the groups, the mean pace before and after the trial is the covariate, of three kinds; the F test
-    is of all three together (Montgomery, "Design and Analysis of Experiments", chapter on covariance).
-    """
-    columns = [name.format(when) for name in _PACES for when in ("before", "after")]
-    done = cell_data.with_cost(trials).dropna(subset=columns)
-    keys = [done[column] for column in cell_data.CONFIGURATION]
-    logs = done[["ns_per_packet", *columns]].astype(float).map(math.log)
-    within = logs - logs.groupby(keys, observed=True).transform("mean")
-    among = len(done) - done.groupby(list(cell_data.CONFIGURATION), observed=True).ngroups
-    freedom = among - len(_PACES)
-    if freedom < _LEAST_FREEDOM:
-        return None
-    paces = np.column_stack([within[[name.format("before"), name.format("after")]].mean(axis=1) for name in _PACES])
-    cost = within["ns_per_packet"].to_numpy()
-    slopes = np.linalg.lstsq(paces, cost, rcond=None)[0]
-    every, unexplained = float((cost**2).sum()), float(((cost - paces @ slopes) ** 2).sum())
-    share = 1 - unexplained / every
-    ratio = share / (1 - share) * freedom / len(_PACES)
-    chance = float(scipy_stats.f.sf(ratio, len(_PACES), freedom))
-    return PaceFit(share, chance, freedom, len(done), math.sqrt(every / among), math.sqrt(unexplained / freedom))
-
-
 NEVER_EXISTED = "\u2013"
 _STATE_SIGNS = {"runs": "runs", "absent": NEVER_EXISTED, "fails": "fails here"}
 
 
 def runtimes_table(diagnosis: Diagnosis) -> pd.DataFrame:
-    """Runtimes by collectors as this machine really starts them; a missing runtime has its row too."""
+    """Return runtimes by collectors as this machine starts them; a missing runtime has its row too."""
     rows = []
     for runtime in diagnosis.runtimes:
         states = {report.collector: _STATE_SIGNS[report.state] for report in runtime.collectors}
@@ -191,13 +141,8 @@ def runtimes_table(diagnosis: Diagnosis) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def remedies(diagnosis: Diagnosis) -> pd.DataFrame:
-    """What is missing on this machine, each with the way to get it; empty when nothing is."""
-    return pd.DataFrame({"missing or failing, and the remedy": diagnosis.missing()})
-
-
 def host_table(host: Host) -> pd.DataFrame:
-    """The machine and its clock as two columns; what a system does not report is unknown."""
+    """Return the machine and its clock as two columns; what a system does not report is unknown."""
     facts = {name.replace("_", " "): _as_text(value) for name, value in host.model_dump(mode="json").items()}
     return pd.DataFrame(facts.items(), columns=["what", "value"])
 
@@ -209,6 +154,6 @@ def _as_text(value: object) -> str:
 
 
 def take_home(profile: str) -> str:
-    """Whether the contract held in what a campaign of this profile left; runs nothing."""
+    """Return whether the contract held in what a campaign of this profile left; runs nothing."""
     tables, provenance = store.stored(STUDY.name, profile)
     return contract_sentence(contract_trials(tables["trials"], provenance))

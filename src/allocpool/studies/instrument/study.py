@@ -1,15 +1,15 @@
-"""Study 0, the instrument itself: do all configurations do the same work, what does the harness cost, how does noise
-look?
+"""Study 0, the instrument: do all configurations do the same work, what does the harness cost, how noisy is it?
 
 Most of its trials are batch trials. *Contract* trials run an exact number of packets, so that equal work must end in
-equal checksums and counts. *Timed* trials repeat a few configurations in every block: ``dummy`` is the cost of the
-harness. Beside them stand *twins*, the same configurations under a second name, between which every difference that is
-found is a false one (A/A), and configurations with one cause of noise held fixed. Trials of mode ``bridge`` run one
-Java trial on several ways.
+equal checksums and counts. *Timed* trials repeat a few configurations in every block: ``dummy`` is the harness
+baseline. *A/A controls* are the same configurations under a second name, between which every difference is false; in
+others one cause of noise is held fixed. Trials of mode ``bridge`` run one Java trial on several sides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -39,7 +39,7 @@ class Bridge(BaseModel):
 class InstrumentProfile(BatchProfile):
     """``strategies`` and ``cases`` are those of the timed trials; the contract has its own case and its packets.
 
-    ``groups`` name cells whose configurations have a ``control``: twins, and those with a cause held fixed.
+    ``groups`` name cells whose configurations have a ``control``: A/A controls, and those with a cause held fixed.
     """
 
     strategies: tuple[StrategyName, ...] = ("dummy", "alloc")
@@ -70,56 +70,44 @@ class InstrumentProfile(BatchProfile):
 
 
 def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Planned]:
-    """Contract trials once, in block 0; timed trials in every block; what never frees has only the former."""
+    """Plan contract trials once, in block 0, and timed trials in every block; what never frees has only the former."""
     planned: list[Planned] = []
     for block in range(max(profile.blocks, profile.bridge.blocks)):
         if block < profile.bridge.blocks:
             planned += _bridge(profile, block)
-        if block >= profile.blocks:
-            continue
-        for text in profile.configurations if block == 0 else ():
-            configuration = Configuration.parse(text)
-            planned += [
-                _contract(profile, configuration, name)
-                for name in CHOICES
-                if configuration.offers(name) and no_such_pair(configuration, name) is None
-            ]
-        selections = (profile, *profile.groups.values())
-        timed = {item.spec: item for cells in selections for item in plan_block(profile, cells, block)}
-        planned += [item for spec, item in timed.items() if not never_frees(getattr(spec, "collector", None))]
+        if block == 0:
+            planned += _contract(profile)
+        if block < profile.blocks:
+            selections = (profile, *profile.groups.values())
+            timed = {item.spec: item for cells in selections for item in plan_block(profile, cells, block)}
+            planned += [item for spec, item in timed.items() if not never_frees(getattr(spec, "collector", None))]
     return planned
 
 
-def _bridge(profile: InstrumentProfile, block: int) -> list[Planned]:
-    return [
-        Planned(
+def _bridge(profile: InstrumentProfile, block: int) -> Iterator[Planned]:
+    for text, side in product(profile.bridge.configurations, SIDES):
+        settings = Configuration.parse(text).model_dump(exclude_none=True)
+        yield Planned(
             BridgeSpec(
-                **Configuration.parse(text).model_dump(exclude_none=True),
-                side=side,
-                strategy="alloc",
-                scale=profile.scale,
+                **settings, side=side, strategy="alloc", scale=profile.scale, block=block,
                 packets=profile.bridge.packets,
-                block=block,
             )
-        )
-        for text in profile.bridge.configurations
-        for side in SIDES
-    ]
+        )  # fmt: skip
 
 
-def _contract(profile: InstrumentProfile, configuration: Configuration, strategy: StrategyName) -> Planned:
-    settings: dict[str, Any] = {**configuration.model_dump(exclude_none=True), "timeout_s": profile.timeout_s}
-    if never_frees(configuration.collector):
-        settings["heap_mb"] = profile.epsilon_heap_mb
-    return Planned(
-        BatchSpec(
-            **settings,
-            strategy=strategy,
-            case=profile.contract_case,
-            scale=profile.scale,
-            packets=profile.contract_packets,
-        )
-    )
+def _contract(profile: InstrumentProfile) -> Iterator[Planned]:
+    for configuration, strategy in product(map(Configuration.parse, profile.configurations), CHOICES):
+        if not configuration.offers(strategy) or no_such_pair(configuration, strategy) is not None:
+            continue
+        settings: dict[str, Any] = {**configuration.model_dump(exclude_none=True), "timeout_s": profile.timeout_s}
+        if never_frees(configuration.collector):
+            settings["heap_mb"] = profile.epsilon_heap_mb
+        yield Planned(
+            BatchSpec(
+                **settings, strategy=strategy, case=profile.contract_case, scale=profile.scale,
+                packets=profile.contract_packets,
+            )
+        )  # fmt: skip
 
 
 STUDY = Study(

@@ -1,4 +1,4 @@
-"""Tidy tables of the instrument's study: batch trials, and beside them what two sides say of the same trial."""
+"""Tidy tables of the instrument's study: batch trials, and what two sides record of the same trial."""
 
 from __future__ import annotations
 
@@ -60,39 +60,29 @@ SCHEMAS = {**columns.SCHEMAS, "witnesses": WITNESSES}
 
 
 def bridge_row(record: TrialRecord) -> Row:
-    """The row of one trial in table ``witnesses``."""
+    """Return the row of one trial in table ``witnesses``."""
     row: Row = {**trial_row(record), **packets_columns(record), "side": record.spec["side"]}
     measured = read_trial(record, BridgeMeasurement).measurement
     if measured is None:
         return row
     begin_ns, end_ns = measured["window"]
-    stops = stops_of(record)
-    recorder = measured["recorder"]
-    if stops is not None:
+    if (stops := stops_of(record)) is not None:
         inside = [pause.duration_ns for pause in stops.pauses if begin_ns <= pause.start_ns < end_ns]
         row |= {
             "explicit_collections": len({pause.gc_id for pause in stops.pauses if pause.cause == EXPLICIT}),
-            "log_pauses": len(inside),
-            "log_pause_ms": sum(inside) / 1e6,
-        }
+            "log_pauses": len(inside), "log_pause_ms": sum(inside) / 1e6,
+        }  # fmt: skip
+    if measured["recorder"]:
+        count, total_ns = measured["recorder"]
+        row |= {"recorder_pauses": count, "recorder_pause_ms": total_ns / 1e6}
+    for name in ("jvm_thread", "kernel_thread", "jvm_process", "kernel_process"):
+        ns = measured[f"{name}_ns"]  # type: ignore[literal-required]
+        row[f"{name}_ms"] = None if ns is None else ns / 1e6
     return {
-        **row,
-        "packets": sum(packets for _, _, packets in measured["measured"]),
-        "ns_per_packet": ns_per_item(measured["measured"]),
-        "checksum": measured["checksum"],
-        "counted": " ".join(map(str, measured["counts"])),
-        "allocated_bytes": measured["allocated_bytes"],
-        "jvm_thread_ms": _ms(measured["jvm_thread_ns"]),
-        "kernel_thread_ms": _ms(measured["kernel_thread_ns"]),
-        "jvm_process_ms": _ms(measured["jvm_process_ns"]),
-        "kernel_process_ms": _ms(measured["kernel_process_ns"]),
-        "recorder_pauses": recorder[0] if recorder else None,
-        "recorder_pause_ms": _ms(recorder[1]) if recorder else None,
-    }
-
-
-def _ms(ns: int | None) -> float | None:
-    return None if ns is None else ns / 1e6
+        **row, "packets": sum(packets for _, _, packets in measured["measured"]),
+        "ns_per_packet": ns_per_item(measured["measured"]), "checksum": measured["checksum"],
+        "counted": " ".join(map(str, measured["counts"])), "allocated_bytes": measured["allocated_bytes"],
+    }  # fmt: skip
 
 
 def _rows_of(record: TrialRecord) -> Tables:
@@ -100,10 +90,10 @@ def _rows_of(record: TrialRecord) -> Tables:
 
 
 def tidy_instrument(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """The tables of these trials, checked against their schemas."""
+    """Return the tables of these trials, checked against their schemas."""
     return frames(records, _rows_of, SCHEMAS)
 
 
 def summarise_bridge(record: TrialRecord) -> dict[str, Any]:
-    """One trial as plain data, for a reader of JSON."""
+    """Return one trial as plain data."""
     return bridge_row(record)

@@ -1,8 +1,9 @@
-"""What the article says of programs without allocation, put to counted events; and its claims about C++, to trials."""
+"""What the article states of programs without allocation, put to counted events."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 import pandas as pd
@@ -45,43 +46,39 @@ def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
     mine = counters[counters["per_packet"].notna() & (counters["language"] == "cpp")]
     mine = mine[mine["layout"].isin(WITHOUT_ALLOCATION) & (mine["strategy"] == "pool")]
     rows: list[dict[str, Any]] = []
-    missing = []
+    missing = [] if len(mine) else [Missing("events of C++ without allocation", "nothing was counted")]
     for (configuration, counter), group in mine.groupby(["configuration", "counter"], observed=True):
         events = {
             (str(case), str(event)): part.set_index("block")["per_packet"].astype(float)
             for (case, event), part in group.groupby(["case", "event"], observed=True)
         }
-        cases = {case for case, _ in events}
-        lacking = [case for case in PUBLISHED_CASES if case not in cases]
+        lacking = [case for case in PUBLISHED_CASES if case not in {case for case, _ in events}]
         if lacking:
             missing.append(Missing(f"{configuration}, {counter}, case {' and '.join(lacking)}", NOT_PART.word))
-        least = 1 / float(group["counted_packets"].max())
-        for light, heavy in (("A", "B"), ("A", "C"), ("B", "C")):
-            for event in _told(events, light, heavy):
-                name = f"{configuration}, {counter}, {heavy} over {light}"
-                exact_from = least if counter == "simulated" else None
+        exact_from = 1 / float(group["counted_packets"].max()) if counter == "simulated" else None
+        for light, heavy in combinations(PUBLISHED_CASES, 2):
+            for event in _compared(events, light, heavy):
                 judged = _judged(events[heavy, event], events[light, event], event in _WORK, exact_from)
+                name = f"{configuration}, {counter}, {heavy} over {light}"
                 rows.append({"configuration": name, "event": event, **judged})
-    if mine.empty:
-        missing.append(Missing("events of C++ without allocation", "nothing was counted"))
     return Evidence(pd.DataFrame(rows, columns=["configuration", "event", *_FIGURES]), tuple(missing))
 
 
-def _told(events: dict[tuple[str, str], pd.Series], light: str, heavy: str) -> list[str]:
-    """The events that tell of work; over little alive also the one that reports memory: the misses of the outermost
-    cache that the fuller case misses. Where the other one misses none, one is taken for it: the ratio is a bound."""
+def _compared(events: dict[tuple[str, str], pd.Series], light: str, heavy: str) -> list[str]:
+    """The events that count work; over little alive also the misses of the outermost cache that the fuller case misses.
+    Where the other one misses none, one is taken for it: the ratio is a bound."""
     both = [
         event
         for event in (*_WORK, *_MISSES)
-        if (light, event) in events and (events.get((heavy, event), pd.Series(dtype=float)) > 0).any()
+        if (light, event) in events and (heavy, event) in events and (events[heavy, event] > 0).any()
     ]
     misses = [event for event in both if event in _MISSES][:1] if light == "A" else []
     return [event for event in both if event in _WORK] + misses
 
 
 def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact_from: float | None) -> dict[str, Any]:
-    """The ratio with its interval and trials, p, p_against and what is shown; neither interval nor chances of what is
-    exact, from the smallest figure that can be counted on."""
+    """The figures of a row; neither interval nor chances of what is exact, from the smallest figure that can be counted
+    on."""
     if exact_from is not None:
         ratio = float(heavy.mean() / max(light.mean(), exact_from))
         as_said = abs(ratio - 1) <= SAME_WITHIN if same else ratio > 1 + SAME_WITHIN
@@ -93,20 +90,14 @@ def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact_from: float | 
 
 NATIVE_CLAIMS: tuple[Claim[pd.DataFrame], ...] = (
     Claim(
-        "cache-only",
-        "Without any allocation, the cases differ only by the memory that is touched.",
-        ARTICLE,
-        _only_memory_differs,
-        sentence,
-        needs_all=True,
-        published=no_figures,
-        set_ups=(IN_CPP,),
+        "cache-only", "Without any allocation, the cases differ only by the memory that is touched.", ARTICLE,
+        _only_memory_differs, sentence, needs_all=True, published=no_figures, set_ups=(IN_CPP,),
     ),
-)
+)  # fmt: skip
 
 
 def evaluate(counters: pd.DataFrame) -> list[Verdict]:
-    """Put the claims about events to what was counted; the others about C++ belong to the study of batch."""
+    """Judge the claims about events; the others about C++ belong to the study of batch."""
     return claims.evaluate_apart(NATIVE_CLAIMS, lambda _set_up: counters)
 
 

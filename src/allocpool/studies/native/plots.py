@@ -10,18 +10,16 @@ from allocpool.evidence.style import GRID, by_panel, finish, log_axes, nothing
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import present
 from allocpool.packets.style import STRATEGY_STYLE, points
-from allocpool.studies.native.study import ladder
+from allocpool.studies.native.study import optimisation_steps
 
 
-def ladder_gains(table: pd.DataFrame) -> Figure:
-    """Cost of each optimisation step in ns/packet, a panel for each case and language, with its gain.
-
-    ``table`` comes from `allocpool.studies.native.story.ladder_table`.
-    """
+def step_gains(table: pd.DataFrame) -> Figure:
+    """Draw the cost of each optimisation step in ns/packet, a panel for each case and language, with its gain; of
+    `allocpool.studies.native.story.steps_table`."""
     if table.empty:
         return nothing("no optimisation step has been measured yet")
     rows = table.assign(panel=table["language"] + ", case " + table["case"], strategy="pool")
-    order = present((name.replace("_", " ") for name in ladder("cpp")), table["step"])
+    order = present((name.replace("_", " ") for name in optimisation_steps("cpp")), table["step"])
     shown = list(rows.sort_values(["case", "language"])["panel"].unique())
     grid = points(
         rows, "ns", order, {"pool": STRATEGY_STYLE["pool"]},

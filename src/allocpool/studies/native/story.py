@@ -17,36 +17,25 @@ from allocpool.packets.specs import CASES, Configuration
 from allocpool.packets.strategies import Language
 from allocpool.packets.tables import comparison_table
 from allocpool.studies.native.specs import EVENTS
-from allocpool.studies.native.study import STUDY, NativeProfile, ladder
+from allocpool.studies.native.study import STUDY, NativeProfile, optimisation_steps
 
 POOLED = "pool"
 LANGUAGES: dict[Language, str] = {"cpp": "C++", "java": "Java"}
 
 
-def in_groups(rows: pd.DataFrame, profile: NativeProfile, *groups: str) -> pd.DataFrame:
-    """The rows (with configuration and strategy) that belong to these groups of the profile; a group it lacks has
-    none."""
-    wanted = {
-        (Configuration.parse(key).label, strategy)
-        for name in groups
-        if name in profile.groups
-        for key in profile.groups[name].configurations
-        for strategy in profile.groups[name].strategies
-    }
-    pairs = zip(rows["configuration"], rows["strategy"], strict=True)
-    return rows[pd.Series([pair in wanted for pair in pairs], index=rows.index, dtype=bool)]
-
-
-def with_configurations(
-    rows: pd.DataFrame, chosen: pd.DataFrame, keys: Sequence[str], strategy: str = POOLED
+def in_groups(
+    rows: pd.DataFrame, profile: NativeProfile, groups: Sequence[str], others: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """``chosen`` and, for comparison, the rows of these configurations with one strategy."""
-    labels = [Configuration.parse(key).label for key in keys]
-    added = rows[rows["configuration"].isin(labels) & (rows["strategy"] == strategy)]
-    return pd.concat([chosen, added]).drop_duplicates(["configuration", "strategy", "case"])
+    """Return the rows (with configuration and strategy) of these groups of the profile, none of a group that it lacks;
+    for comparison those of the ``others`` (configurations as keys) that pool."""
+    chosen = [profile.groups[name] for name in groups if name in profile.groups]
+    wanted = [pair for group in chosen for pair in product(group.configurations, group.strategies)]
+    labels = [(Configuration.parse(key).label, strategy) for key, strategy in [*wanted, *product(others, [POOLED])]]
+    pairs = pd.MultiIndex.from_frame(rows[["configuration", "strategy"]])
+    return rows[pairs.isin(labels)]
 
 
-def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
+def steps_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the optimisation steps of each language and case, pooled.
 
     Columns: language, case, step, ns, low, high, n; gain (cost of the step before over its own) and gain_text;
@@ -58,7 +47,7 @@ def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
     pairs: list[tuple[pd.Series, pd.Series]] = []
     for language, case in product(LANGUAGES, CASES):
         before: list[pd.Series] = []
-        for step, key in ladder(language).items():
+        for step, key in optimisation_steps(language).items():
             own = cell_data.by_block(trials, Configuration.parse(key).label, POOLED, case)
             if own.empty:
                 continue
@@ -71,31 +60,24 @@ def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
             before.append(own)
     table = pd.DataFrame(rows, columns=["language", "case", "step", "ns", "low", "high", "n"])
     compared = decisions.compare_together(pairs)
-    gains, wholes = compared[::2], compared[1::2]
     later = table.index[table.duplicated(["language", "case"])]
     return table.assign(
-        gain=pd.Series([one.decision.ratio for one in gains], later, dtype=float),
-        gain_text=pd.Series([one.text() for one in gains], later, dtype=object),
-        of_first_text=pd.Series([one.text() for one in wholes], later, dtype=object),
-        hides=pd.Series([one.decision.remark or None for one in gains], later, dtype=object),
+        gain=pd.Series([one.decision.ratio for one in compared[::2]], later, dtype=float),
+        gain_text=pd.Series([one.text() for one in compared[::2]], later, dtype=object),
+        of_first_text=pd.Series([one.text() for one in compared[1::2]], later, dtype=object),
+        hides=pd.Series([one.decision.remark or None for one in compared[::2]], later, dtype=object),
     )
 
 
-def ladder_grid(table: pd.DataFrame) -> pd.DataFrame:
-    """Return `ladder_table` for a reader: both languages side by side, a row for each case and step."""
+def steps_grid(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `steps_table` for a reader."""
     names = {"gain_text": "gain", "of_first_text": "cost over separate", "hides": "an average hides"}
-    grid = table.pivot(index=["case", "step"], columns="language", values=list(names)).dropna(axis=1, how="all")
-    order = dict.fromkeys((case, step.replace("_", " ")) for case in CASES for step in ladder("cpp"))
-    columns = [(value, language) for language in LANGUAGES.values() for value in names if (value, language) in grid]
-    grid = grid.loc[[key for key in order if key in grid.index], columns]
-    grid.columns = pd.Index([f"{language}: {names[value]}" for value, language in columns])
-    return grid.reset_index()
+    return table[["language", "case", "step", *names]].rename(columns=names)
 
 
 def events_grid(counters: pd.DataFrame) -> pd.DataFrame:
     """Return events per packet: one row per configuration, case and way of counting, one column per event counted."""
-    counted = counters[counters["per_packet"].notna()]
-    grid = counted.pivot_table(
+    grid = counters.dropna(subset=["per_packet"]).pivot_table(
         index=["configuration", "case", "counter"], columns="event", values="per_packet", aggfunc="mean", observed=True
     )
     grid = grid[[event for event in EVENTS if event in grid]].map(stats.significant)

@@ -1,9 +1,8 @@
-"""Study 4, native: how far is pooling from what the hardware allows, and what does each step of the way buy?
+"""Study 4, native: how far is pooling from what the hardware allows, and what does each optimisation step buy?
 
-Trials of mode batch, in named groups: the *ladder* from layout ``flat`` to ``slab`` step by step, *allocators* that
-serve ``new``, memory *resources* in its place; Java's flat layouts on every kind of collector, what *options* of the
-JVM change, what no collection at all costs, and the pools of *libraries*. Trials of mode counters say in events per
-packet why. What this machine can't run is a row that says how to get there.
+Trials of mode batch, in named groups: the *steps* from layout ``flat`` to ``slab``, *allocators* that serve ``new``,
+memory *resources* in its place; Java's flat layouts on every kind of collector, what *options* of the JVM change, what
+no collection costs, and the pools of *libraries*. Trials of mode counters count events per packet.
 """
 
 from __future__ import annotations
@@ -50,28 +49,28 @@ class NativeProfile(Sizes):
 
 
 SEPARATE = "separate"
-"""The foot of the ladder: a buffer is an allocation of its own."""
+"""Before the first step: a buffer is an allocation of its own."""
 
 
-def ladder(language: Language) -> dict[str, str]:
-    """Rungs by the step that each adds to the one before, as keys.
+def optimisation_steps(language: Language) -> dict[str, str]:
+    """Return configuration keys by the step that each adds to the one before, from buffers apart to one region with all
+    steps.
 
-    From buffers apart to one region with all steps. Java has no ``inline``: its buffers are slices of one direct
-    buffer. Its huge pages are an option of the JVM.
+    Java has no ``inline``: its buffers are slices of one direct buffer. Its huge pages are an option of the JVM.
     """
-    rungs = {}
+    keys = {SEPARATE: "java/native/g1/25"} if language == "java" else {
+        SEPARATE: "cpp/flat/glibc", STEPS[0]: "cpp/flat/glibc/inline",
+    }  # fmt: skip
+    base = "cpp/slab/glibc" if language == "cpp" else "java/flat/g1/25"
     for count in range(1, len(STEPS)):
         on = [step for step in STEPS[1 : count + 1] if language == "cpp" or step != "huge_pages"]
         pages = "/large_pages" if language == "java" and count >= STEPS.index("huge_pages") else ""
-        foot = "cpp/slab/glibc" if language == "cpp" else "java/flat/g1/25"
-        rungs[STEPS[count]] = Configuration.parse(f"{foot}/{'+'.join(on)}{pages}").key
-    if language == "java":
-        return {SEPARATE: "java/native/g1/25", **rungs}
-    return {SEPARATE: "cpp/flat/glibc", STEPS[0]: "cpp/flat/glibc/inline", **rungs}
+        keys[STEPS[count]] = Configuration.parse(f"{base}/{'+'.join(on)}{pages}").key
+    return keys
 
 
 def plan_native(profile: NativeProfile, _machine: Machine) -> list[Planned]:
-    """What is counted, then every configuration of every group, block after block."""
+    """Plan what is counted, then every configuration of every group, block after block."""
     planned = [*_counted(profile)]
     for block in range(profile.blocks):
         once = {item.spec: item for group in profile.groups.values() for item in plan_block(profile, group, block)}
@@ -97,8 +96,8 @@ def _counted(profile: NativeProfile) -> Iterator[Planned]:
 
 
 def _every_key() -> Iterator[str]:
-    yield from ladder("cpp").values()
-    yield from ladder("java").values()
+    yield from optimisation_steps("cpp").values()
+    yield from optimisation_steps("java").values()
     for layout in LAYOUTS["cpp"]:
         if layout != "slab":
             yield from (f"cpp/{layout}/{name}" for name in ALLOCATORS if layout == "flat" or name not in RESOURCES)
@@ -109,22 +108,23 @@ def _every_key() -> Iterator[str]:
 
 
 def questions(profile: NativeProfile, machine: Machine) -> list[Question[TrialSpec]]:
-    """Primary: allocate or pool, where both are planned. Then each rung of the ladder against the one below."""
+    """Return as primary: allocate or pool, where both are planned. Then each optimisation step against the one
+    before."""
     specs = timed(plan_native(profile, machine))
     cells = {(spec.configuration.key, spec.strategy, spec.case): spec for spec in specs if spec.block == 0}
     languages: tuple[Language, ...] = ("cpp", "java")
-    rungs: list[Question[TrialSpec]] = [
-        Question(cells[upper, strategy, case], cells[lower, strategy, case], primary=False)
+    steps: list[Question[TrialSpec]] = [
+        Question(cells[after, strategy, case], cells[before, strategy, case], primary=False)
         for language in languages
-        for lower, upper in pairwise(Configuration.parse(key).key for key in ladder(language).values())
+        for before, after in pairwise(Configuration.parse(key).key for key in optimisation_steps(language).values())
         for key, strategy, case in cells
-        if key == upper and (lower, strategy, case) in cells
+        if key == after and (before, strategy, case) in cells
     ]
-    return [*rivals(specs, "alloc", "pool"), *rungs]
+    return [*rivals(specs, "alloc", "pool"), *steps]
 
 
 def catalogue(profile: NativeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per configuration of the study, with what the profile runs of it and why the rest is left out."""
+    """Return the configurations of the study, with what the profile runs of it and why the rest is left out."""
     asked = [key for group in profile.groups.values() for key in group.configurations]
     return catalogue_of(profile.profile, asked, _every_key(), planned)
 

@@ -15,15 +15,12 @@ from allocpool.evidence.declared import CellOrdering, Cells
 from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.changes import Change, facts_of, on_both
 from allocpool.packets.comparisons import Cell
-from allocpool.studies.pauses.claims import ABOUT_FACTOR, PAUSES_CLAIMS, cells_of, collected
+from allocpool.studies.pauses.claims import PAUSES_CLAIMS, cells_of, collected
 from allocpool.studies.pauses.gc_table import per_trial
 
 YOUNG = "only young collections count"
 """Full ones, and the pauses of a concurrent marking, are of another length; so a mean hangs on how many there were."""
 _OF_YOUNG = ("mean_pause_ms", "max_pause_ms")
-
-OVERLOAD = "alloc-overload"
-"""The claim that compares shares of time with published ones."""
 EXPLANATIONS: Mapping[str, tuple[Change, ...]] = MappingProxyType(
     {
         "pool-rare-long": (
@@ -34,7 +31,7 @@ EXPLANATIONS: Mapping[str, tuple[Change, ...]] = MappingProxyType(
             on_both("the collector is Serial", collector="serial"),
             on_both("the pool is small", strategy="mix"),
         ),
-        OVERLOAD: (
+        "alloc-overload": (
             on_both("as few packets are alive as in case B", case="B"),
             on_both("the buffers are off the heap", layout="native"),
         ),
@@ -47,7 +44,7 @@ _NONE = pd.Series(dtype=float)
 def of_claims(
     trials: pd.DataFrame, collections: pd.DataFrame, pauses: pd.DataFrame, verdicts: Sequence[Verdict]
 ) -> list[Ablation]:
-    """Every change of every comparison that is the other way round, of the claims that these verdicts refute."""
+    """Return every change of every comparison that is the other way round, of the claims that these verdicts refute."""
     facts, every = facts_of(trials), cells_of(per_trial(trials, collections))
     young = cells_of(per_trial(trials, only_young(collections, pauses)))
     asked: list[Asked] = []
@@ -68,28 +65,19 @@ def _of_ordering(
     words = (verdict.claim.text, verdict.set_up, f"{item.larger} over {item.smaller}")
     cells = [Cell(*cell.at(CONFIGURATION)) for side in item.cells for cell in side]
     pair, metric = (cells[0], cells[-1]), str(item.cells[0][0].facts["metric"])
-    if alone := verdict.claim.id == OVERLOAD:
-        published = float(item.smaller.rpartition(" ")[2])
-        before, within = Sides(_values(metric, pair[0], every), published), ABOUT_FACTOR
-    else:
-        before, within = Sides(*_sides(metric, pair, every)), None
-    if alone or metric in _OF_YOUNG:
-        after = Changed(_values(metric, pair[0], young), None) if alone else Changed(*_sides(metric, pair, young))
-        yield Asked(*words, YOUNG, before, after, within=within)
+    published = None if item.cells[1] else float(item.smaller.rpartition(" ")[2])
+    larger, smaller = _sides(metric, pair, every)
+    before, within = Sides(larger, published or smaller), item.factor if published else None
+    if published or metric in _OF_YOUNG:
+        larger, smaller = _sides(metric, pair, young)
+        yield Asked(*words, YOUNG, before, Changed(larger, None if published else smaller), within=within)
     for change in EXPLANATIONS[verdict.claim.id]:
-        if (to := change.cells(pair, facts)) is None:
-            continue
-        if alone:
-            after = Changed(_values(metric, to[0], every), None)
-        else:
-            sides = zip(to, pair, _sides(metric, to, every), strict=True)
-            after = Changed(*(None if new == old else side for new, old, side in sides))
-        yield Asked(*words, change.words, before, after, within=within)
-
-
-def _values(metric: str, cell: Cell, cells: Cells) -> pd.Series:
-    found = cells.by_key.get((*cell, metric))
-    return _NONE if found is None else found.values
+        if (to := change.cells(pair, facts)) is not None:
+            larger, smaller = _sides(metric, to, every)
+            after = Changed(
+                None if to[0] == pair[0] else larger, None if published or to[1] == pair[1] else smaller
+            )  # fmt: skip
+            yield Asked(*words, change.words, before, after, within=within)
 
 
 def _sides(metric: str, pair: tuple[Cell, Cell], cells: Cells) -> tuple[pd.Series, pd.Series]:
@@ -97,16 +85,15 @@ def _sides(metric: str, pair: tuple[Cell, Cell], cells: Cells) -> tuple[pd.Serie
     top, bottom = (cells.by_key.get((*cell, metric)) for cell in pair)
     if top is None or bottom is None:
         return _NONE, _NONE
-    return (top.values.iloc[:0] if top.weak and bottom.weak else top.values), bottom.values
+    return _NONE if top is not bottom and top.weak and bottom.weak else top.values, bottom.values
 
 
 def only_young(collections: pd.DataFrame, pauses: pd.DataFrame) -> pd.DataFrame:
-    """Both tables of the study as ``collections`` would be, had only its young collections paused."""
+    """Return both tables of the study as ``collections`` would be, had only its young collections paused."""
     young = pauses[pauses["kind"].str.startswith("Young")].groupby("trial_id", observed=True)["duration_ms"]
-    figures = collections[["trial_id"]].join(young.agg(["size", "sum", "mean", "max"]), on="trial_id")
-    figures = figures.drop(columns="trial_id").astype("float64")
-    counts = figures["size"].fillna(0.0).astype("int64")
+    found = collections["trial_id"].to_frame().join(young.agg(["size", "sum", "mean", "max"]), on="trial_id")
+    counts = found["size"].fillna(0.0).astype("int64")
     return collections.assign(
-        collections=counts, pauses=counts, pause_total_ms=figures["sum"].fillna(0.0), pause_mean_ms=figures["mean"],
-        pause_max_ms=figures["max"].fillna(0.0),
+        collections=counts, pauses=counts, pause_total_ms=found["sum"].fillna(0.0), pause_mean_ms=found["mean"],
+        pause_max_ms=found["max"].fillna(0.0),
     )  # fmt: skip

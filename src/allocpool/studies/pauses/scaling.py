@@ -1,76 +1,194 @@
-"""Pauses and CPU against live objects, per collector and strategy, with the fitted nanoseconds per object."""
+"""How a collection's cost grows with what is alive: nanoseconds per object, with an interval.
+
+The model is ``cost = base + slope * objects``: tracing visits what is alive and nothing else. Errors grow with the cost
+and live sets range over two to three orders of magnitude, so the logarithm of the cost is fitted, of which errors are
+alike. The line is given by its heights at the smallest and at the largest live set, which are positive; it may fall.
+
+Intervals are Student's, with as many degrees of freedom as there are trials but two; trials whose number was fixed
+beforehand, as that of live sets is, need no allowance for looks. `Fit.bend` tests that a line does not fit.
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from scipy import optimize
+from scipy import stats as scipy_stats
 
+from allocpool.decisions import ALPHA, FEWEST
 from allocpool.packets.cells import ORDERED_BY, configuration_order, with_cost
-from allocpool.studies.pauses.live_set import fit_live_set
+from allocpool.stats import significant
 
-MEASURES = {
-    "forced full pause": "the full collection that counts the objects, after the measured part",
-    "mean pause": "pauses while the program runs",
-    "longest pause": "the longest pause while the program runs",
-    "collector CPU": "CPU time of the collector's threads over its collections, while the program runs",
-}
-INTERVALS = (
-    "In brackets: 95% interval (Student) over n trials, live sets of several sizes; a slope below nothing falls. "
-    "Bends: the trials do not lie on a line, as one in twenty seems to by chance."
-)
-FACTS = ["configuration", *ORDERED_BY]
+LEAST_POINTS = 3
+FORCED = "forced full pause"
+"""Of the full collection that counts the objects, after the measured part."""
+MEASURES = (FORCED, "mean pause", "longest pause", "collector CPU")
+FACTS = ["configuration", *ORDERED_BY, "strategy"]
+Array = npt.NDArray[np.float64]
+
+
+class Estimate(NamedTuple):
+    """A figure with its standard error, out of so many trials, two of which are spent on the line."""
+
+    value: float
+    error: float
+    trials: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """At 95%."""
+        half = float(scipy_stats.t.ppf(1 - ALPHA / 2, self.trials - 2)) * self.error
+        return self.value - half, self.value + half
+
+    def p_above(self, bound: float) -> float:
+        """The chance of so much evidence for a larger figure, were it not; 1 below `FEWEST` trials."""
+        return self._chance(self.value - bound)
+
+    def p_below(self, bound: float) -> float:
+        """As `p_above`, for a smaller one."""
+        return self._chance(bound - self.value)
+
+    def _chance(self, distance: float) -> float:
+        if self.trials < FEWEST:
+            return 1.0
+        if self.error == 0:
+            return 0.0 if distance > 0 else 1.0
+        return float(scipy_stats.t.sf(distance / self.error, self.trials - 2))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A line through costs of live sets.
+
+    ``objects``: the smallest and the largest live set. ``logs``: logarithms of the fitted costs there, ns;
+    ``covariance`` of both. ``bend``: the chance of so much curvature, were it a line (partial F test of a quadratic
+    term in the logarithm of the live set: Draper and Smith, *Applied Regression Analysis*, 1998); NaN below `FEWEST`
+    trials.
+    """
+
+    objects: tuple[float, float]
+    logs: Array
+    covariance: Array
+    trials: int
+    bend: float
+
+    @property
+    def ns_per_object(self) -> Estimate:
+        """The slope."""
+        span = self.objects[1] - self.objects[0]
+        low, high = np.exp(self.logs)
+        return self._estimate((high - low) / span, np.array([-low, high]) / span)
+
+    def cost_ns(self, objects: Array) -> Array:
+        """Return the fitted costs of so many objects."""
+        first, last = self.objects
+        share = (objects - first) / (last - first)
+        low, high = np.exp(self.logs)
+        return np.asarray((1 - share) * low + share * high)
+
+    def growth(self, objects: float, over: float) -> Estimate:
+        """Return the logarithm of the fitted cost of so many objects over that of other so many."""
+        first, last = self.objects
+        shares = (np.array([objects, over]) - first) / (last - first)
+        parts = np.column_stack((1 - shares, shares)) * np.exp(self.logs)
+        heights = np.maximum(parts.sum(axis=1), 1e-9)
+        gradients = parts / heights[:, None]
+        return self._estimate(math.log(heights[0] / heights[1]), gradients[0] - gradients[1])
+
+    def _estimate(self, value: float, gradient: Array) -> Estimate:
+        return Estimate(float(value), math.sqrt(max(0.0, float(gradient @ self.covariance @ gradient))), self.trials)
+
+    def text(self) -> str:
+        """``68 (60 to 75, n = 8)``, nanoseconds per object; a line that does not fit reports so."""
+        slope = self.ns_per_object
+        low, high = slope.interval
+        bent = f"; bends, p = {self.bend:.1g}" if self.bend <= ALPHA else ""
+        figures = [significant(figure, 2) for figure in (slope.value, low, high)]
+        return f"{figures[0]} ({figures[1]} to {figures[2]}, n = {self.trials}{bent})"
+
+
+def fit_live_set(live_objects: npt.ArrayLike, cost_ns: npt.ArrayLike) -> Fit | None:
+    """Fit costs (ns, one per trial) against live objects; None below `LEAST_POINTS` trials with a positive cost or
+    where the largest live set is less than twice the smallest, for then there is no slope to see."""
+    objects, cost = np.asarray(live_objects, np.float64), np.asarray(cost_ns, np.float64)
+    usable = np.isfinite(objects) & np.isfinite(cost) & (cost > 0) & (objects > 0)
+    objects, logs = objects[usable], np.log(cost[usable])
+    if len(logs) < LEAST_POINTS or objects.max() < 2 * objects.min():
+        return None
+    first, last = float(objects.min()), float(objects.max())
+    share = (objects - first) / (last - first)
+
+    def parts(low: float, high: float) -> Array:
+        return np.column_stack(((1 - share) * np.exp(low), share * np.exp(high)))
+
+    def heights(_share: Array, *ends: float) -> Array:
+        return np.asarray(np.log(parts(*ends).sum(axis=1)))
+
+    def derivatives(_share: Array, *ends: float) -> Array:
+        of_both = parts(*ends)
+        return np.asarray(of_both / of_both.sum(axis=1, keepdims=True))
+
+    middle = np.median(objects)
+    start = [logs[objects <= middle].mean(), logs[objects >= middle].mean()]
+    fitted, covariance = optimize.curve_fit(heights, share, logs, start, jac=derivatives, ftol=1e-12, maxfev=10_000)
+    bend = _bend(logs - heights(share, *fitted), derivatives(share, *fitted), np.log(objects))
+    return Fit((first, last), fitted, covariance, len(logs), bend)
+
+
+def _bend(left: Array, tangent: Array, log_objects: Array) -> float:
+    """The chance of what a quadratic term takes off the residuals of the line."""
+    count = len(left)
+    square = (log_objects - log_objects.mean()) ** 2
+    wider = np.column_stack((tangent, square))
+    if count < FEWEST or np.linalg.matrix_rank(wider) < wider.shape[1]:
+        return math.nan
+    _, (rest,), *_ = np.linalg.lstsq(wider, left, rcond=None)
+    taken = float(left @ left) - rest
+    return float(scipy_stats.f.sf(taken / (rest / (count - 3)), 1, count - 3)) if rest > 1e-15 else math.nan
 
 
 def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
-    """One row per live-set trial and measure: ``live_objects`` and ``cost_ns``; what a trial lacks has no row.
+    """Return one row per live-set trial and measure of `MEASURES`: ``live_objects`` and ``cost_ns``; what a trial lacks
+    has no row.
 
     ``trials``, ``collections`` and ``cpu`` are tables of the study on pauses. Forced full pauses of its batch trials
-    with heap buffers count as well: a collection that nobody runs beside knows nothing of the trial's load.
+    with heap buffers count as well: nothing runs during such a collection, so it knows nothing of the trial's load.
     """
-    live = with_cost(trials[trials["mode"] == "live_set"]).merge(collections, on="trial_id")
     spent = cpu[cpu["thread_group"] == "gc"].set_index("trial_id")["cpu_ns"]
-    gc_ns = live["trial_id"].map(spent).astype(float)
-    costs = {
-        "forced full pause": 1e6 * live["forced_full_ms"].astype(float),
-        "mean pause": 1e6 * live["pause_mean_ms"].astype(float),
-        "longest pause": (1e6 * live["pause_max_ms"].astype(float)).where(live["pauses"] > 0),
-        "collector CPU": (gc_ns / live["collections"]).where(live["collections"] > 0),
-    }
-    base = live[["trial_id", *FACTS, "strategy", "live_objects"]]
-    batch = with_cost(trials[(trials["mode"] == "batch") & (trials["layout"] == "heap")])
-    batch = batch[batch["strategy"].isin(["alloc", "pool"])].merge(collections, on="trial_id")
-    forced = batch[["trial_id", *FACTS, "strategy", "live_objects"]].assign(
-        measure="forced full pause", cost_ns=1e6 * batch["forced_full_ms"].astype(float)
-    )
-    measured = [base.assign(measure=name, cost_ns=cost) for name, cost in costs.items()]
-    long = pd.concat([*measured, forced], ignore_index=True)
-    return long[long["cost_ns"].notna() & long["live_objects"].notna()].astype({"live_objects": float})
+    rows = with_cost(trials).merge(collections, on="trial_id")
+    is_live_set = rows["mode"] == "live_set"
+    is_batch = (rows["mode"] == "batch") & (rows["layout"] == "heap") & rows["strategy"].isin(["alloc", "pool"])
+    rows = rows.assign(**{
+        FORCED: 1e6 * rows["forced_full_ms"],
+        "mean pause": (1e6 * rows["pause_mean_ms"]).where(is_live_set),
+        "longest pause": (1e6 * rows["pause_max_ms"]).where(is_live_set & (rows["pauses"] > 0)),
+        "collector CPU": (rows["trial_id"].map(spent).astype(float) / rows["collections"]).where(
+            is_live_set & (rows["collections"] > 0)
+        ),
+    })[is_live_set | is_batch]  # fmt: skip
+    long = rows.melt([*FACTS, "live_objects"], list(MEASURES), "measure", "cost_ns")
+    return long.dropna(subset=["live_objects", "cost_ns"]).astype({"live_objects": float, "cost_ns": float})
 
 
 def fits(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per configuration, strategy and measure: ``ns_per_object``, ``low``, ``high``, ``base_ms``, ``n``,
-    ``worst_factor``, ``text``, and the `Fit` itself as ``fit``."""
-    fitted = []
-    for (configuration, strategy, measure), group in rows.groupby(
-        ["configuration", "strategy", "measure"], observed=True
-    ):
-        fit = fit_live_set(group["live_objects"], group["cost_ns"])
-        if fit is None:
-            continue
-        first = group.iloc[0]
-        fitted.append({
-            **{name: first[name] for name in FACTS}, "configuration": configuration, "strategy": strategy,
-            "measure": measure,
-            "ns_per_object": fit.ns_per_object, "low": fit.low, "high": fit.high, "base_ms": fit.base_ns / 1e6,
-            "n": fit.trials, "worst_factor": fit.worst_factor, "text": fit.text(), "fit": fit,
-        })  # fmt: skip
-    figures = ["ns_per_object", "low", "high", "base_ms", "n", "worst_factor", "text", "fit"]
-    return pd.DataFrame(fitted, columns=[*FACTS, "strategy", "measure", *figures])
+    """Return one row per configuration, strategy and measure of `points`: the `Fit` as ``fit``, and ``n``, its
+    trials."""
+    groups: Any = rows.groupby([*FACTS, "measure"], observed=True)
+    fitted = [(*key, fit_live_set(group["live_objects"], group["cost_ns"])) for key, group in groups]
+    table = pd.DataFrame(fitted, columns=[*FACTS, "measure", "fit"], dtype=object).dropna(subset=["fit"])
+    return table.assign(n=[fit.trials for fit in table["fit"]])
 
 
 def for_reader(fitted: pd.DataFrame) -> pd.DataFrame:
-    """The fits as a grid: one row per configuration and strategy, one column per measure."""
+    """Return the fits as a grid: one row per configuration and strategy, one column per measure."""
     if fitted.empty:
-        return pd.DataFrame(columns=["configuration", "strategy", *MEASURES])
-    grid = fitted.pivot(index=["configuration", "strategy"], columns="measure", values="text")
+        return fitted
+    texts = fitted.assign(text=[fit.text() for fit in fitted["fit"]])
+    grid = texts.pivot(index=["configuration", "strategy"], columns="measure", values="text")
     grid = grid.reindex(columns=[name for name in MEASURES if name in grid])
     return grid.reindex(configuration_order(fitted), level=0).rename_axis(columns=None).reset_index()

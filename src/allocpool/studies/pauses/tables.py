@@ -1,8 +1,9 @@
-"""Tidy tables of the study on pauses: what stopped each trial, and what stood beside each burst of losses."""
+"""Tidy tables of the study on pauses: what stopped each trial, and what overlapped each burst of losses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,6 @@ WINDOWS_MS = tuple(float(f"{value:.3g}") for value in np.geomspace(0.1, 10_000.0
 COUNTED = ("pauses", "all stops")
 FORCED = "Heap Inspection Initiated GC"
 """Cause of the collection that counts the living objects after the measured part."""
-_LOST = ("realtime", "disturbed")
-"""Modes of trials that can lose packets; all others are batch trials."""
 
 COLLECTIONS = DataFrameSchema(
     {
@@ -61,8 +60,8 @@ COLLECTIONS = DataFrameSchema(
         "stalls": Column("int64", COUNT, description="waits of the consumer's thread for memory"),
         "stall_total_ms": Column("float64", COUNT, description="their total, ms"),
         "left_mb": number(
-            "what young collections of the window leave on the heap beside what the one before left, MB, mean; empty "
-            "below two, and of an older version",
+            "what young collections of the window leave on the heap above what the one before left, MB, mean; empty "
+            "below two",
             None,
         ),
         "forced_full_ms": number("full pause that counted the objects after the measured part, ms", POSITIVE),
@@ -71,7 +70,7 @@ COLLECTIONS = DataFrameSchema(
     },
     strict=True,
     coerce=True,
-)  # fmt: skip
+)
 
 PAUSES = DataFrameSchema(
     {
@@ -148,105 +147,78 @@ SCHEMAS = {
 }  # fmt: skip
 
 
-def _ms(durations_ns: Sequence[int]) -> tuple[float, float]:
-    """Total and largest, ms."""
-    return sum(durations_ns) / 1e6, max(durations_ns, default=0) / 1e6
-
-
 def left_mb(pauses: Sequence[Pause]) -> float | None:
-    """What young collections leave on the heap beside what the one before left, mean, MB; a full one between two starts
-    anew. None below two of them, or where the log does not tell."""
-    left: list[float] = []
-    before: float | None = None
-    for pause in pauses:
-        after = pause.heap_after_mb if pause.kind.startswith("Young") else None
-        if after is not None and before is not None:
-            left.append(after - before)
-        before = after
+    """Return what young collections leave on the heap above what the one before left, mean, MB; a full one between two
+    starts anew. None below two of them, or where the log does not report it."""
+    after_mb = [pause.heap_after_mb if pause.kind.startswith("Young") else None for pause in pauses]
+    left = [after - before for before, after in pairwise(after_mb) if before is not None and after is not None]
     return sum(left) / len(left) if left else None
-
-
-class _Measured:
-    """One batch trial with a log: its measured window and what stopped it there."""
-
-    def __init__(self, trial_id: str, measurement: BatchMeasurement, stops: Stops) -> None:
-        measured = measurement["iterations"]["measured"]
-        self.trial_id, self.stops = trial_id, stops
-        self.start_ns, self.end_ns = measured[0][0], measured[-1][1]
-        self.pauses = [pause for pause in stops.pauses if self._holds(pause.start_ns)]
-
-    def _holds(self, at_ns: int) -> bool:
-        return self.start_ns <= at_ns < self.end_ns
-
-    def collections(self) -> Row:
-        safepoints = [stop for stop in self.stops.safepoints if self._holds(stop.start_ns)]
-        stalls = [stop for stop in self.stops.stalls if self._holds(stop.start_ns) and stop.thread == CONSUMER]
-        total_ms, max_ms = _ms([pause.duration_ns for pause in self.pauses])
-        reaching_ms, reaching_max_ms = _ms([stop.reaching_ns for stop in safepoints])
-        forced = [
-            pause.duration_ns for pause in self.stops.pauses
-            if pause.start_ns >= self.end_ns and pause.cause == FORCED and pause.kind.startswith("Full")
-        ]  # fmt: skip
-        return {
-            "trial_id": self.trial_id,
-            "window_s": (self.end_ns - self.start_ns) / 1e9,
-            "collections": len({pause.gc_id for pause in self.pauses} - {None}),
-            "pauses": len(self.pauses),
-            "pause_total_ms": total_ms,
-            "pause_mean_ms": total_ms / len(self.pauses) if self.pauses else None,
-            "pause_max_ms": max_ms,
-            "safepoints": len(safepoints),
-            "safepoint_total_ms": _ms([stop.duration_ns for stop in safepoints])[0],
-            "time_to_safepoint_total_ms": reaching_ms,
-            "time_to_safepoint_max_ms": reaching_max_ms,
-            "stalls": len(stalls),
-            "stall_total_ms": _ms([stall.duration_ns for stall in stalls])[0],
-            "left_mb": left_mb(self.pauses),
-            "forced_full_ms": forced[-1] / 1e6 if forced else None,
-            "unread_lines": self.stops.unread,
-            "violations": self.stops.violations,
-        }
-
-    def pause_rows(self) -> list[Row]:
-        return [
-            {
-                "trial_id": self.trial_id, "start_s": (pause.start_ns - self.start_ns) / 1e9,
-                "duration_ms": pause.duration_ns / 1e6, "kind": pause.kind, "cause": pause.cause,
-            }
-            for pause in self.pauses
-        ]  # fmt: skip
-
-    def utilisation(self) -> list[Row]:
-        span = (self.start_ns, self.end_ns)
-        windows = [window for window in WINDOWS_MS if window * 1e6 <= self.end_ns - self.start_ns]
-        pauses = self.stops.pause_intervals()
-        every = np.concatenate((pauses, self.stops.safepoint_intervals(), self.stops.stall_intervals()))
-        return [
-            {"trial_id": self.trial_id, "counted": counted, "window_ms": window, "utilisation": float(value)}
-            for counted, stops in zip(COUNTED, (pauses, every), strict=True)
-            for window, value in zip(windows, minimum_mutator_utilisation(stops, windows, span), strict=True)
-        ]
 
 
 def _batch_rows(record: TrialRecord) -> Rows:
     """The rows of one batch or live-set trial."""
     trial = read_trial(record, BatchMeasurement)
-    rows = {"trials": [batch_row(trial)]}
+    rows: dict[str, Sequence[Row]] = {"trials": [batch_row(trial)]}
     if trial.measurement is None:
         return rows
     rows["cpu"] = cpu_rows(record, trial.measurement["cpu"])
     if (stops := stops_of(record)) is not None:
-        measured = _Measured(record.trial_id, trial.measurement, stops)
-        rows["collections"] = [measured.collections()]
-        rows["pauses"] = measured.pause_rows()
-        rows["utilisation"] = measured.utilisation()
+        measured = trial.measurement["iterations"]["measured"]
+        rows |= _stop_rows(record.trial_id, (measured[0][0], measured[-1][1]), stops)
     return rows
+
+
+def _stop_rows(trial_id: str, span: tuple[int, int], stops: Stops) -> Rows:
+    """What stopped one trial in its measured window, CLOCK_MONOTONIC, ns."""
+    start_ns, end_ns = span
+    pauses = [stop for stop in stops.pauses if start_ns <= stop.start_ns < end_ns]
+    safepoints = [stop for stop in stops.safepoints if start_ns <= stop.start_ns < end_ns]
+    stalls = [stop for stop in stops.stalls if start_ns <= stop.start_ns < end_ns and stop.thread == CONSUMER]
+    paused_ms = [pause.duration_ns / 1e6 for pause in pauses]
+    reaching_ms = [stop.reaching_ns / 1e6 for stop in safepoints]
+    forced_ms = [
+        pause.duration_ns / 1e6 for pause in stops.pauses
+        if pause.start_ns >= end_ns and pause.cause == FORCED and pause.kind.startswith("Full")
+    ]  # fmt: skip
+    row = {
+        "trial_id": trial_id, "window_s": (end_ns - start_ns) / 1e9,
+        "collections": len({pause.gc_id for pause in pauses} - {None}),
+        "pauses": len(pauses), "pause_total_ms": sum(paused_ms),
+        "pause_mean_ms": sum(paused_ms) / len(pauses) if pauses else None, "pause_max_ms": max(paused_ms, default=0.0),
+        "safepoints": len(safepoints), "safepoint_total_ms": sum(stop.duration_ns for stop in safepoints) / 1e6,
+        "time_to_safepoint_total_ms": sum(reaching_ms), "time_to_safepoint_max_ms": max(reaching_ms, default=0.0),
+        "stalls": len(stalls), "stall_total_ms": sum(stall.duration_ns for stall in stalls) / 1e6,
+        "left_mb": left_mb(pauses), "forced_full_ms": forced_ms[-1] if forced_ms else None,
+        "unread_lines": stops.unread, "violations": stops.violations,
+    }  # fmt: skip
+    return {
+        "collections": [row],
+        "pauses": [
+            {
+                "trial_id": trial_id, "start_s": (pause.start_ns - start_ns) / 1e9,
+                "duration_ms": pause.duration_ns / 1e6, "kind": pause.kind, "cause": pause.cause,
+            }
+            for pause in pauses
+        ],
+        "utilisation": _utilisation_rows(trial_id, span, stops),
+    }  # fmt: skip
+
+
+def _utilisation_rows(trial_id: str, span: tuple[int, int], stops: Stops) -> list[Row]:
+    windows = [window for window in WINDOWS_MS if window * 1e6 <= span[1] - span[0]]
+    pauses = stops.pause_intervals()
+    every = np.concatenate((pauses, stops.safepoint_intervals(), stops.stall_intervals()))
+    return [
+        {"trial_id": trial_id, "counted": counted, "window_ms": window, "utilisation": float(value)}
+        for counted, intervals in zip(COUNTED, (pauses, every), strict=True)
+        for window, value in zip(windows, minimum_mutator_utilisation(intervals, windows, span), strict=True)
+    ]
 
 
 def _known_events(spec: Mapping[str, Any], measured: LiveMeasurement, stops: Stops | None) -> dict[str, Intervals]:
     """What is known of a real-time trial, as `attribute` takes it."""
     slips = np.array(measured["slips"], np.int64).reshape(-1, 2)
-    events: dict[str, Intervals] = {"source slip": np.column_stack((slips[:, 0], slips[:, 0] + slips[:, 1]))}
+    events: dict[str, Intervals] = {"source slip": slips.cumsum(axis=1)}
     if stalled_ns := measured["consumption"]["stalled_ns"]:
         at_s = spec.get("stall_at_s") or spec.get("disturb_at_s") or 0.0
         begin = measured["account"]["t0_ns"] + round((spec["warmup_seconds"] + at_s) * 1e9)
@@ -280,58 +252,53 @@ def _loss_rows(record: TrialRecord) -> Rows:
     if measured is None:
         return {"losses": [row]}
     figures = measured["figures"]
-    row |= {
-        "seconds": seconds_of(figures),
-        "generated": figures["generated"],
-        "lost": figures["lost"],
-        "bursts": figures["bursts"],
-    }
+    row |= {"seconds": seconds_of(figures)} | {name: figures[name] for name in ("generated", "lost", "bursts")}
     for begin_ns, end_ns in disturbed:
         row |= {"disturbed_at_s": (begin_ns - figures["start_ns"]) / 1e9, "disturbed_ms": (end_ns - begin_ns) / 1e6}
-    # The source's thread ended before the window did, and told its own time.
+    # The source's thread ended before the window did, and recorded its own time.
     source = ("ap-source", measured["account"]["cpu_ns"])
-    bursts, shares = _burst_rows(record, measured, stops)
     return {
         "losses": [row],
         "cpu": cpu_rows(record, measured["cpu"], source),
-        "bursts": bursts,
-        "attribution": shares,
+        **_burst_rows(record, measured, stops),
     }
 
 
-def _burst_rows(record: TrialRecord, measured: LiveMeasurement, stops: Stops | None) -> tuple[list[Row], list[Row]]:
-    """The rows of one real-time trial in tables ``bursts`` and ``attribution``."""
+def _burst_rows(record: TrialRecord, measured: LiveMeasurement, stops: Stops | None) -> Rows:
     events = _known_events(record.spec, measured, stops)
     queue_ns, origin_ns = record.spec["input_queue_ms"] * 1e6, measured["figures"]["start_ns"]
-    bursts, shares = [], []
+    bursts, parts = [], []
     for place, burst in enumerate(measured_bursts(measured)):
-        attribution = attribute(burst.start_ns, burst.end_ns, queue_ns, events)
+        shares = attribute(burst.start_ns, burst.end_ns, queue_ns, events)
         name = {"trial_id": record.trial_id, "burst": place}
         seconds = {"start_s": (burst.start_ns - origin_ns) / 1e9, "end_s": (burst.end_ns - origin_ns) / 1e9}
-        bursts.append({**name, **seconds, "lost": burst.lost, "cause": attribution.cause})
-        shares += [
+        bursts.append({**name, **seconds, "lost": burst.lost, "cause": max(shares, key=lambda cause: shares[cause])})
+        parts += [
             {**name, "cause": cause, "share": share, "lost": share * burst.lost}
-            for cause, share in attribution.shares.items()
+            for cause, share in shares.items()
             if share > 0
         ]
-    return bursts, shares
-
-
-def _rows_of(record: TrialRecord) -> Rows:
-    return _loss_rows(record) if record.spec["mode"] in _LOST else _batch_rows(record)
+    return {"bursts": bursts, "attribution": parts}
 
 
 def tidy_pauses(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """The tables of these trials, those of batch trials first, checked against their schemas."""
-    ordered = sorted(records, key=lambda record: record.spec["mode"] in _LOST)
-    return frames(ordered, _rows_of, SCHEMAS)
+    """Return the tables of these trials, those of batch trials first, checked against their schemas."""
+    ordered = sorted(records, key=_can_lose)
+    return frames(ordered, lambda record: _loss_rows(record) if _can_lose(record) else _batch_rows(record), SCHEMAS)
+
+
+def _can_lose(record: TrialRecord) -> bool:
+    return record.spec["mode"] in ("realtime", "disturbed")
 
 
 def summarise_disturbed(record: TrialRecord) -> dict[str, Any]:
-    """One disturbed trial as plain data: its losses, and their shares by what stood beside them."""
+    """Return one disturbed trial as plain data: its losses, and their shares by what overlapped them."""
     rows = _loss_rows(record)
     (row,) = rows["losses"]
-    shares = rows.get("attribution", ())
-    lost_by_cause = {cause: sum(share["lost"] for share in shares if share["cause"] == cause) for cause in ALL_CAUSES}
-    whole_lost = sum(lost_by_cause.values())
-    return {**row, "lost_by_cause": {cause: part / whole_lost for cause, part in lost_by_cause.items() if part}}
+    lost: dict[str, float] = {}
+    for part in rows.get("attribution", ()):
+        lost[part["cause"]] = lost.get(part["cause"], 0.0) + part["lost"]
+    return {
+        **row,
+        "lost_by_cause": {cause: lost[cause] / sum(lost.values()) for cause in ALL_CAUSES if lost.get(cause)},
+    }

@@ -336,7 +336,7 @@ Side = Boundary | float
 """The boundary of a cell, or a limit, ns."""
 
 
-def over(pairs: Sequence[tuple[Side, Boundary]], alpha: float = ALPHA) -> Comparison:
+def over(pairs: Sequence[tuple[Side, Side]], alpha: float = ALPHA) -> Comparison:
     """The product of the ratios of these boundaries, left over right, by the likelihood of all trials together; of no
     trials where one side has too few."""
     cells = [side for pair in pairs for side in pair if not isinstance(side, float)]
@@ -359,7 +359,9 @@ def too_few(n: int, effect: float | None, alpha: float, needed: int) -> Comparis
     return Comparison(found, math.nan, math.nan, math.nan, effect or effect_that_matters())
 
 
-def _ratio_likely(left: Side, right: Boundary, used: int) -> Array:
+def _ratio_likely(left: Side, right: Side, used: int) -> Array:
+    if isinstance(right, float):
+        return _ratio_likely(right, left, used)[::-1]
     if isinstance(left, AdaptiveTrials) and isinstance(right, AdaptiveTrials):
         return _apart(left.used[:used], right.used[:used])
     if not isinstance(left, float):

@@ -29,40 +29,38 @@ _LEAST_LOST_PERCENT = 1e-4
 _ENDS = ("", "low_", "high_")
 _NUMBERS = (
     *(f"{goal}_{end}ns" for goal in (NDR, PDR) for end in _ENDS), *(f"lost_{end}percent" for end in _ENDS),
-    "queue_factor", "compared_ns", "highest_ns",
+    "queue_factor", "compared_ns",
 )  # fmt: skip
-_COUNTS = ("n_passes", "n_ndr", "majors_seen")
-_MARKS = ("repeated", "decides_long_pauses")
-_FIGURES = ("answer", *_NUMBERS, *_COUNTS, *_MARKS, "every_ndr", "every_pdr", "every_lost")
+_FIGURES = ("answer", *_NUMBERS, "decides_long_pauses", "every_pdr", "every_lost")
 _NEEDED = [
     "trial_id", *CONFIGURATION, *CONFIGURATION_FACTS, "block", "status", "reason", "input_queue_ms", "queue_size",
     "stored_count", "queue_factor", "heap_factor", "decides_long_pauses",
 ]  # fmt: skip
-_NEEDED_OF_TRIALS = ["interval_ns", "slip_max_ms", "lost", "lost_ppm", "majors"]
+_NEEDED_OF_TRIALS = ["interval_ns", "slip_max_ms", "lost", "lost_ppm"]
 
 
 def bound(ns: float) -> str:
-    """An end of an interval in words; an end of 0 or at infinity bounds nothing."""
+    """Return an end of an interval in words; an end of 0 or at infinity bounds nothing."""
     return stats.significant(float(ns)) if 0 < ns < math.inf else "no bound"
 
 
-def with_ends(ns: float, low_ns: float, high_ns: float) -> str:
-    """A figure with its interval in words, as far as they are known."""
-    if pd.isna(ns):
+def with_ends(value: float, low: float, high: float, unit: str = "") -> str:
+    """Return a figure with its interval in words, as far as they are known."""
+    if pd.isna(value):
         return "none found"
-    found = stats.significant(float(ns))
-    return found if pd.isna(low_ns) else f"{found} ({bound(low_ns)} to {bound(high_ns)})"
+    found = f"{stats.significant(float(value))}{unit}"
+    return found if pd.isna(low) else f"{found} ({bound(low)} to {bound(high)})"
 
 
 def usual_heap(rows: pd.DataFrame) -> pd.Series:
-    """Whether each row has the published heap at its scale, in whole MB, or none, as C++ has."""
+    """Return whether each row has the published heap at its scale, in whole MB, or none, as C++ has."""
     return rows["heap_factor"].isna() | rows["heap_factor"].between(*ABOUT_ONE)
 
 
 def cell_trials(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """The trials that cells are fitted to, at the published heap, with ``clustered``: whether they are of searches,
-    which stand in for cells without adaptive trials. Of searches all trials of full length count, each of which had a
-    process of its own; a search that failed is one row."""
+    """Return the trials that cells are fitted to, at the published heap, with ``clustered``: whether they are of
+    searches, which stand in for cells without adaptive trials. Of searches all trials of full length count, each of
+    which had its own process; a search that failed is one row."""
     adaptive, searches = tables["adaptive"], tables["searches"]
     adaptive = adaptive.filter(items=[*_NEEDED, *_NEEDED_OF_TRIALS, "delay_max_us"]).assign(clustered=False)
     searches = searches[usual_heap(searches)].filter(items=_NEEDED)
@@ -72,15 +70,13 @@ def cell_trials(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     of_searches = pd.concat([of_searches, searches[searches["status"] != "ok"]], ignore_index=True)
     there = pd.MultiIndex.from_frame(adaptive[list(CONFIGURATION)])
     alone = of_searches[~pd.MultiIndex.from_frame(of_searches[list(CONFIGURATION)]).isin(there)]
-    parts = [part for part in (adaptive, alone.assign(**_OF_SEARCHES)) if len(part)]
+    alone = alone.assign(clustered=True, delay_max_us=math.nan, decides_long_pauses=pd.NA)
+    parts = [part for part in (adaptive, alone) if len(part)]
     return pd.concat(parts, ignore_index=True) if parts else adaptive
 
 
-_OF_SEARCHES: dict[str, Any] = {"clustered": True, "delay_max_us": math.nan, "decides_long_pauses": pd.NA}
-
-
 def placed_of(done: pd.DataFrame, goal: str) -> AdaptiveTrials:
-    """The trials of one cell, for one goal."""
+    """Return the trials of one cell, for one goal."""
     seen = [seen_of(row) for row in records(done)]
     found = told_by(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
     highest_ns = max((interval_ns for interval_ns, _ in found), default=math.nan)
@@ -90,22 +86,17 @@ def placed_of(done: pd.DataFrame, goal: str) -> AdaptiveTrials:
 
 def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
     done = done.sort_values("block", kind="stable")
-    of_all = placed_of(done, PDR)
-    answer: dict[str, Any] = {"answer": LOSES}
-    for goal, found in ((PDR, of_all), (NDR, placed_of(done, NDR))):
-        answer |= {f"every_{goal}": found, "n_ndr" if goal == NDR else "n_passes": found.n if found.passes else 0}
+    every_pdr = placed_of(done, PDR)
+    answer: dict[str, Any] = {"answer": LOSES, "every_pdr": every_pdr, "n": every_pdr.n or len(done)}
+    for goal, found in ((PDR, every_pdr), (NDR, placed_of(done, NDR))):
         if found.passes:
             answer["answer"] = goal
             answer |= {f"{goal}_{end}ns": ns for end, ns in zip(_ENDS, found.interval_ns(), strict=True)}
     # What an interval that passes rests on; where none does, all.
-    passing = done[done["lost_ppm"].astype(float) <= 1e6 * PDR_LOSS_RATIO] if of_all.passes else done
-    majors, decides = passing["majors"].dropna(), passing["decides_long_pauses"].dropna()
-    queues = done["queue_factor"].astype(float).unique()
-    answer |= {
-        "n": of_all.n or len(done), "repeated": of_all.decides, "highest_ns": of_all.highest_ns,
-        "queue_factor": queues[0] if len(queues) == 1 else math.nan,
-        "majors_seen": min(majors, default=None), "decides_long_pauses": all(decides) if len(decides) else None,
-    }  # fmt: skip
+    passing = done[done["lost_ppm"].astype(float) <= 1e6 * PDR_LOSS_RATIO] if every_pdr.passes else done
+    decides, queues = passing["decides_long_pauses"].dropna(), done["queue_factor"].astype(float).unique()
+    answer["decides_long_pauses"] = all(decides) if len(decides) else None
+    answer["queue_factor"] = queues[0] if len(queues) == 1 else math.nan
     compared = done[np.isclose(done["interval_ns"].astype(float), COMPARISON_INTERVAL_NS)]
     every = compared["lost_ppm"].astype(float) / 1e4
     if answer["answer"] != LOSES or every.empty:
@@ -119,28 +110,25 @@ def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
 def realtime_cells(
     tables: Mapping[str, pd.DataFrame], plan: pd.DataFrame | None = None, pairs: Iterable[tuple[str, str]] = ()
 ) -> pd.DataFrame:
-    """One row per configuration, strategy and case of `cell_trials`, with the published figures.
+    """Return one row per configuration, strategy and case of `cell_trials`, with the published figures.
 
     ``answer`` is ``ndr`` (nothing is lost from ``ndr_ns`` on), ``pdr`` (few are, 200 of a million at most) or ``loses``
     (no interval passes), or None where there is a ``gap``, as `cells_of` makes it. ``ndr_ns`` is the boundary with its
-    interval ``ndr_low_ns`` to ``ndr_high_ns`` (95%, whenever one looks), ``every_ndr`` the `AdaptiveTrials`, ``n_ndr``
-    their number; so for ``pdr``, with ``n_passes``. Where none passes, ``lost_percent`` at ``compared_ns`` is the
-    geometric mean over trials with Student's interval and ``every_lost``. ``n`` counts trials that tell; ``repeated``:
-    there are enough to decide. ``majors_seen`` (fewest) and ``decides_long_pauses`` (all) are of the trials that the
-    answer rests on.
+    interval ``ndr_low_ns`` to ``ndr_high_ns`` (95%, whenever one looks); so for ``pdr``, with ``every_pdr``, the
+    `AdaptiveTrials`. Where none passes, ``lost_percent`` at ``compared_ns`` is the geometric mean over trials with
+    Student's interval and ``every_lost``. ``n`` counts trials that decide. ``decides_long_pauses`` (all) is of the
+    trials that the answer rests on.
     """
     frame = cells_of(cell_trials(tables), _FIGURES, finished, _answer, plan, pairs)
-    types = {
-        **dict.fromkeys(_NUMBERS, "float64"), **dict.fromkeys(_COUNTS, "Int64"), **dict.fromkeys(_MARKS, "boolean"),
-    }  # fmt: skip
+    types = {**dict.fromkeys(_NUMBERS, "float64"), "decides_long_pauses": "boolean"}
     return with_published(frame.astype(types), published_realtime())
 
 
 def published_realtime() -> pd.DataFrame:
-    """The article's real-time table: language, layout, family (None for C++), published_configuration, strategy, case,
-    published_interval_ns (minimum sustainable inter-arrival time without or with few losses), published_lost_percent
-    (at that interval, or at 1000 ns where there is none) and published_lost_percent_large_heap (at 1000 ns with a heap
-    of 10 GB)."""
+    """Return the article's real-time table: language, layout, family (None for C++), published_configuration, strategy,
+    case, published_interval_ns (minimum sustainable inter-arrival time without or with few losses),
+    published_lost_percent (at that interval, or at 1000 ns where there is none) and published_lost_percent_large_heap
+    (at 1000 ns with a heap of 10 GB)."""
     table = reference.load("allocate_or_pool_realtime")
     return in_our_words(table).assign(
         published_interval_ns=table["min_interval_ns"].astype(float),
@@ -150,32 +138,27 @@ def published_realtime() -> pd.DataFrame:
 
 
 def published_cells() -> pd.DataFrame:
-    """The published table in the form of measured cells, so that a claim can be put to it as well.
+    """Return the published table in the form of measured cells, so that a claim can be put to it as well.
 
-    "CMS" rows appear as Parallel, which is what they most likely ran. An interval with a loss beside it is a PDR one
+    "CMS" rows appear as Parallel, which is what they most likely ran. An interval with a loss next to it is a PDR one
     where that loss is at most 200 ppm; where it is more, no interval passes.
     """
-    rows = []
-    for row in records(published_realtime()):
-        lost = row.published_lost_percent
-        passes = pd.notna(row.published_interval_ns) and not lost > 0.02
-        answer = (NDR if pd.isna(lost) else PDR) if passes else LOSES
-        rows.append({
-            "configuration": row.published_configuration, "strategy": row.strategy, "case": row.case,
-            "language": row.language,
-            "layout": row.layout, "collector": LIKELIEST.get(row.family),
-            "runtime": None, "trials": 1, "n": 1, "answer": answer, "queue_factor": 1.0, "repeated": False,
-            "ndr_ns": row.published_interval_ns if answer == NDR else np.nan,
-            "pdr_ns": row.published_interval_ns if answer != LOSES else np.nan,
-            "every_pdr": AdaptiveTrials((), 0, math.nan), "compared_ns": 1000.0, "lost_percent": lost,
-            "larger_heap_factor": 5.0, "larger_heap_lost_percent": row.published_lost_percent_large_heap,
-        })  # fmt: skip
-    larger = ("larger_heap_factor", "larger_heap_lost_percent")
-    return pd.DataFrame(rows, columns=[*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *_FIGURES, *larger, "gap"])
+    table = published_realtime()
+    lost, found_ns = table["published_lost_percent"], table["published_interval_ns"]
+    loses, nothing_lost = found_ns.isna() | (lost > 0.02), lost.isna()
+    cells = table.rename(columns={"published_configuration": "configuration"}).assign(
+        collector=table["family"].map(LIKELIEST), runtime=None, trials=1, n=1, queue_factor=1.0,
+        answer=np.select([loses, nothing_lost], [LOSES, NDR], PDR),
+        ndr_ns=found_ns.where(~loses & nothing_lost), pdr_ns=found_ns.where(~loses),
+        every_pdr=AdaptiveTrials((), 0, math.nan), compared_ns=COMPARISON_INTERVAL_NS, lost_percent=lost,
+        larger_heap_lost_percent=table["published_lost_percent_large_heap"],
+    )  # fmt: skip
+    columns = [*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *_FIGURES, "larger_heap_lost_percent", "gap"]
+    return cells.reindex(columns=columns)
 
 
 def sweep_trials(trials: pd.DataFrame, scale: float, interval_ns: float) -> pd.DataFrame:
-    """The single trials of the sweeps: those at the profile's scale and at one interval."""
+    """Return the single trials of the sweeps: those at the profile's scale and at one interval."""
     at = np.isclose(trials["scale"].astype(float), scale) & np.isclose(trials["interval_ns"].astype(float), interval_ns)
     return trials[at]
 
@@ -185,37 +168,32 @@ AMPLE = 2.0
 
 
 def limits(cells: pd.DataFrame, adaptive: pd.DataFrame) -> pd.DataFrame:
-    """What keeps each adaptive cell from smaller intervals, by the trials that lose although there is time for the
-    work.
+    """Return what keeps each adaptive cell from smaller intervals, by the trials that lose although there is time for
+    the work.
 
     The work is what a packet takes by the batch path of the same processes, before the source starts; there is time for
-    it where an interval is `AMPLE` times as long. Such a trial loses by a pause if its longest one takes
-    half of the input queue; or else because something beside the consumer ran on the cores: the collector's own
-    threads, the source, the system.
+    it where an interval is `AMPLE` times as long. Such a trial loses by a pause if its longest one takes half of the
+    input queue; or else because something but the consumer ran on the cores: the collector's own threads, the source,
+    the system.
 
     Columns: configuration, strategy, case, ``edge_ns`` (NaN where no interval passes), ``work_ns`` (median over
-    trials), ``with_time`` (losing trials that had time for the work), ``by_pauses`` (of these, those beside such a
-    pause), ``pause_ms`` (their longest pause, median; NaN without any), ``limit`` (`WORK` where no trial with time for
-    it loses, `PAUSES` where most of these lose by a pause, or else `OTHERS`).
+    trials), ``with_time`` (losing trials that had time for the work), ``by_pauses`` (of these, those by such a pause),
+    ``pause_ms`` (their longest pause, median; NaN without any), ``limit`` (`WORK` where no trial with time for it
+    loses, `PAUSES` where most of these lose by a pause, or else `OTHERS`).
     """
-    done = finished(adaptive)
-    of_cell = dict(list(done.groupby(list(CONFIGURATION), observed=True)))
-    rows = []
-    for cell in records(cells[cells["n"] > 0]):
-        trials = of_cell.get((cell.configuration, cell.strategy, cell.case))
-        if trials is None:
-            continue
-        work_ns = float(trials["prologue_ns_per_packet"].astype(float).median())
-        found = trials[trials["slip_max_ms"] < trials["input_queue_ms"] / 2]
-        losing = found[found["lost_ppm"].astype(float) > 1e6 * PDR_LOSS_RATIO]
-        with_time = losing[losing["interval_ns"] >= AMPLE * work_ns]
-        pause_ms = with_time["gc_pause_max_ms"].astype(float)
-        by_pauses = int((pause_ms >= with_time["input_queue_ms"] / 2).sum())
-        limit = WORK if with_time.empty else PAUSES if 2 * by_pauses > len(with_time) else OTHERS
-        rows.append([
-            cell.configuration, cell.strategy, cell.case, cell.pdr_ns, work_ns, len(with_time), by_pauses,
-            pause_ms.median(),
-            limit,
-        ])  # fmt: skip
-    columns = [*CONFIGURATION, "edge_ns", "work_ns", "with_time", "by_pauses", "pause_ms", "limit"]
-    return pd.DataFrame(rows, columns=columns)
+    cell, half_ms = list(CONFIGURATION), adaptive["input_queue_ms"] / 2
+    trials = finished(adaptive.assign(half_ms=half_ms)).astype({"prologue_ns_per_packet": float, "lost_ppm": float})
+    trials["work_ns"] = trials.groupby(cell, observed=True)["prologue_ns_per_packet"].transform("median")
+    losing = trials[(trials["slip_max_ms"] < trials["half_ms"]) & (trials["lost_ppm"] > 1e6 * PDR_LOSS_RATIO)]
+    losing = losing[losing["interval_ns"] >= AMPLE * losing["work_ns"]].astype({"gc_pause_max_ms": float})
+    found = (
+        losing.assign(by_pause=losing["gc_pause_max_ms"] >= losing["half_ms"])
+        .groupby(cell, observed=True)
+        .agg(with_time=("by_pause", "size"), by_pauses=("by_pause", "sum"), pause_ms=("gc_pause_max_ms", "median"))
+    )
+    works = trials.groupby(cell, observed=True)["work_ns"].first()
+    edges = cells.loc[cells["n"] > 0, [*cell, "pdr_ns"]].rename(columns={"pdr_ns": "edge_ns"})
+    every = edges.join(works, cell, "inner").join(found, cell).fillna({"with_time": 0, "by_pauses": 0})
+    every = every.astype({"with_time": int, "by_pauses": int})
+    limit = np.select([every["with_time"] == 0, 2 * every["by_pauses"] > every["with_time"]], [WORK, PAUSES], OTHERS)
+    return every.assign(limit=limit).reset_index(drop=True)

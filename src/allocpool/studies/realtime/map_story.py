@@ -9,11 +9,16 @@ import pandas as pd
 
 from allocpool.campaign import hosts
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN
-from allocpool.evidence.trials import finished, records, spelled_out
-from allocpool.packets.comparisons import UNDECIDED, listed
+from allocpool.evidence.trials import records
+from allocpool.packets.comparisons import UNDECIDED
 from allocpool.stats import plural, significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import with_ends
+
+READING = (
+    "Boundaries are where every other trial loses; a longer trial sees more losses. Bands: 95%, whenever one looks. "
+    "Grey: no boundary is known."
+)
 
 
 def of_largest_heap(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], str]:
@@ -32,66 +37,40 @@ def of_largest_heap(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, pd.Da
     return {**tables, "map": largest[largest["host_id"] == host_id]}, hosts.label(host_id, "standard")
 
 
+def word(pool: int, alloc: int) -> str:
+    """Return which to take, by how many comparisons each has won."""
+    return "it depends" if pool and alloc else "pool" if pool else "allocate"
+
+
 def verdict(tables: Mapping[str, pd.DataFrame]) -> str:
-    """What the decision map shows."""
+    """Return what the decision map shows; fewer than two boundaries, or than half of those asked, have no answer in
+    common."""
     trials = tables["map"]
     found = maps.boundaries(trials)
     if not found["edge_ns"].notna().any():
         return "**Inconclusive.** No trials show yet where allocating or pooling begins to lose messages."
-    result = maps.comparisons(trials)
-    pool, alloc, equal = (int((result["verdict"] == way).sum()) for way in (B_CHEAPER, A_CHEAPER, EQUIVALENT))
-    return (
-        f"{_headline(pool, alloc, equal, len(result))} Highest rate without a loss within "
-        f"{found['deadline_ms'].max():g} ms in a heap of {trials['heap_mb'].max():,} MB, "
-        f"{plural(len(result), 'comparison')} decided together: pooling keeps up with a higher rate in {pool}, "
-        f"allocating in {alloc}, no difference that matters in {equal}, inconclusive "
-        f"{len(result) - pool - alloc - equal}."
-    )
-
-
-def _headline(pool: int, alloc: int, equal: int, asked: int) -> str:
-    """Who keeps up with more, in a few words, from how many boundaries are shown to lie which way round."""
+    counts = maps.comparisons(trials)["verdict"].value_counts()
+    pool, alloc, equal, undecided = (int(counts.get(way, 0)) for way in (B_CHEAPER, A_CHEAPER, EQUIVALENT, OPEN))
     decided = pool + alloc + equal
-    if decided < _LEAST_DECIDED or 2 * decided < asked:
-        return f"**{UNDECIDED}.**"
-    word = (
-        "no difference that matters" if 2 * equal > decided
-        else "pool" if not alloc else "allocate" if not pool else "it depends"
-    )  # fmt: skip
-    return f"**With a deadline: {word}.**"
-
-
-_LEAST_DECIDED = 2
-"""Boundaries, and half of those that were asked: fewer have no answer in common."""
+    if decided < max(2, undecided):
+        headline = f"**{UNDECIDED}.**"
+    else:
+        headline = f"**With a deadline: {_WORDS[EQUIVALENT] if 2 * equal > decided else word(pool, alloc)}.**"
+    return (
+        f"{headline} Highest rate without a loss within {found['deadline_ms'].max():g} ms in a heap of "
+        f"{trials['heap_mb'].max():,} MB, {plural(decided + undecided, 'comparison')} decided together: pooling keeps "
+        f"up with a higher rate in {pool}, allocating in {alloc}, {_WORDS[EQUIVALENT]} in {equal}, inconclusive "
+        f"{undecided}."
+    )
 
 
 def caption(tables: Mapping[str, pd.DataFrame], elsewhere: str = "") -> str:
-    """How the map is read, on how many trials it rests, and which boundaries are not known; before it, of a map from
-    ``elsewhere``, what it shows and where."""
-    trials = tables["map"]
-    found = maps.boundaries(trials)
-    known = found[found["edge_ns"].notna()]
-    if known.empty:
-        return "No boundary is known yet."
-    place = ["configuration", "strategy", "deadline_ms", "gap"]
-    unknown = found[found["edge_ns"].isna()].groupby(place, observed=True, sort=False)["live_messages"].agg(list)
-    every = found["live_messages"].nunique()
-    lacking = [
-        f"{spelled_out(row.configuration)}, {row.strategy}, within {row.deadline_ms:g} ms"
-        f"{'' if len(row.live_messages) == every else f', {listed([*map(str, row.live_messages)])} alive'} ({row.gap})"
-        for row in records(unknown.reset_index())
-    ]
-    seconds = significant(finished(trials)["seconds"].astype(float).median(), 2)
-    return (
-        f"{f'{verdict(tables)} Measured on {elsewhere}. ' if elsewhere else ''}"
-        f"Boundaries are where every other trial of {seconds} s loses, each fitted to "
-        f"{plural(int(known['trials'].min()), 'trial')} or more; a longer trial sees more losses. Bands: 95%, whenever "
-        f"one looks.{' Not known: ' * bool(lacking)}{'; '.join(lacking)}{'.' * bool(lacking)}"
-    )
+    """Return what the map shows, where it was measured if ``elsewhere``, and how it is read."""
+    return f"{verdict(tables)}{f' Measured on {elsewhere}.' if elsewhere else ''} {READING}"
 
 
 def table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Both boundaries of each collector, live set and deadline in words, and whose is smaller."""
+    """Return both boundaries of each collector, live set and deadline in words, and whose is smaller."""
     found = maps.within_tried(tables["map"])
     result = [maps.comparisons(tables["map"], ms).assign(deadline_ms=ms) for ms in found["deadline_ms"].unique()]
     if not result:

@@ -1,4 +1,4 @@
-"""What ring, real-time and search trials measure. Instants are CLOCK_MONOTONIC, ns."""
+"""What real-time and search trials measure. Instants are CLOCK_MONOTONIC, ns."""
 
 from __future__ import annotations
 
@@ -174,17 +174,6 @@ class LiveMeasurement(Stretch, Processed):
     prologue: Prologue
 
 
-class RingMeasurement(SourceRun):
-    """Of mode ``ring``."""
-
-    cpu: CpuTime
-    peak_rss_mb: float
-
-
-class RingOutcome(Outcome, RingMeasurement):
-    """What the process of a ring trial returns."""
-
-
 class RealtimeMeasurement(LiveMeasurement):
     """Of mode ``realtime``."""
 
@@ -207,7 +196,7 @@ class WorkerStretch(Majors):
 
 ProbeKind = Literal["probe", "full", "compared", "larger heap"]
 """A bracketing probe in the one warm process, a trial of full length in a fresh one; and, where no interval passes, the
-loss at another interval, with both heaps."""
+loss at another interval (in stored tables also with a larger heap)."""
 
 
 class Probe(WorkerStretch):
@@ -229,11 +218,8 @@ class SearchMeasurement(TypedDict):
     ndr_bracket: Bracket
     pdr_bracket: Bracket
     probes: list[Probe]
-    larger_heap_gap: str | None
     slowed_trials: int
     seconds: float
-    grid_trials: int
-    grid_seconds: float | None
     peak_rss_mb: float
 
 

@@ -1,5 +1,4 @@
-"""The three modes of real time: the ring alone, a processor on the ring, and the search for the minimum sustainable
-inter-arrival time.
+"""The two modes of real time: a processor on the ring, and the search for its minimum sustainable inter-arrival time.
 
 A source ticks every ``interval_ns``; each tick is one packet to be received. The input queue between source and
 consumer holds exactly ``input_queue_ms`` worth of ticks, and a tick that finds it full is lost.
@@ -14,16 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from allocpool.packets.laps import LAPS, lap_packets
-from allocpool.packets.specs import DEFAULT_COLLECTOR, DEFAULT_RUNTIME, SET_UP_S, PacketsSpec, packets_to_fill
-from allocpool.packets.strategies import Language
-from allocpool.runtimes.collectors import require_combination
-from allocpool.trial.needs import Jvm, Needs
-from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+from allocpool.packets.specs import PacketsSpec, packets_to_fill
+from allocpool.trial.needs import Needs
 
 LONGEST_INTERVAL_NS = 1e9
 LARGEST_QUEUE = (2**31 - 1 - 512) // 8
@@ -45,7 +41,6 @@ PDR_LOSS_RATIO = 200e-6
 """At the partial-drop rate (PDR) at most so many ticks are lost of those generated, at the non-drop rate (NDR) none
 (RFC 2544, section 26.1; MLRsearch)."""
 PATIENCE_SECONDS = 120.0
-RING_HEAP_MB = 256
 
 
 def scaled_time(at_scale_1: float) -> Callable[[dict[str, Any]], float]:
@@ -78,45 +73,6 @@ def check_queue_length(queue_ms: float, seconds: float, name: str, queue: str = 
             f"{queue} {queue_ms:g} is longer than its trial of {seconds:g} s: give at most "
             f"{1e3 * seconds:g}, or {name} of at least {queue_ms / 1e3:g}"
         )
-
-
-class RingSpec(TrialSpec):
-    """A consumer that only reads: what the source and the ring themselves can do."""
-
-    CHILD: ClassVar[str] = "allocpool.studies.realtime.child.ring"
-
-    mode: Literal["ring"] = "ring"
-    language: Language = "java"
-    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: _of_java(spec, DEFAULT_RUNTIME))
-    collector: CollectorName | None = Field(default_factory=lambda spec: _of_java(spec, DEFAULT_COLLECTOR))
-    heap_mb: int | None = Field(default_factory=lambda spec: _of_java(spec, RING_HEAP_MB), gt=0)
-    interval_ns: float = Field(ge=0, le=LONGEST_INTERVAL_NS, description="time between ticks; 0 saturates")
-    seconds: float = Field(gt=0, le=86_400, description="after the warm-up")
-    warmup_seconds: float = Field(default=1.0, ge=0, le=600, description="left out of all counts")
-    input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0, description="ticks between source and consumer")
-
-    def longest_seconds(self) -> float:
-        return _GRACE_S + 3 * (self.seconds + self.warmup_seconds)
-
-    def expected_seconds(self) -> float:
-        return SET_UP_S[self.language] + self.warmup_seconds + self.seconds
-
-    def needs(self) -> Needs:
-        if self.language == "cpp":
-            return Needs(native="packets")
-        jvm = Jvm("ring", self.runtime or 0, self.collector or "", self.heap_mb or 0)
-        return Needs(jvm=jvm, native="packets")
-
-    @model_validator(mode="after")
-    def _holds_together(self) -> Self:
-        if self.language == "java":
-            require_combination(self.collector, self.runtime)
-        elif any(value is not None for value in (self.runtime, self.collector, self.heap_mb)):
-            raise ValueError("runtime, collector, heap_mb belong to Java")
-        if self.interval_ns > 0:
-            queue_ticks(self.input_queue_ms, self.interval_ns)
-            check_queue_length(self.input_queue_ms, self.seconds, "seconds")
-        return self
 
 
 class LiveSpec(PacketsSpec):
@@ -207,69 +163,65 @@ class RealtimeSpec(LiveSpec):
         return self
 
 
-class SearchSpec(LiveSpec):
-    """The minimum sustainable inter-arrival time at which nothing (NDR) or next to nothing (PDR) is lost, between two
-    bounds."""
+class SearchTimes(BaseModel):
+    """Between which intervals a search looks, how finely, and how long its trials are."""
 
-    processes: ClassVar[int] = 2
-
-    CHILD: ClassVar[str] = "allocpool.studies.realtime.child.search"
-
-    mode: Literal["search"] = "search"
-    low_ns: float = Field(
-        default=LOWEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="shortest interval that is tried"
-    )
-    high_ns: float = Field(
-        default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="largest interval that is tried"
-    )
+    low_ns: float = Field(default=LOWEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="shortest interval")
+    high_ns: float = Field(default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="largest interval")
+    pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
     resolution: float = Field(default=0.05, gt=0, lt=0.5, description="width of a bracket over its larger end")
     probe_seconds: float = Field(
         default_factory=scaled_time(PROBE_SECONDS), gt=0, le=600, description="length of a bracketing probe"
     )
     probe_warmup_seconds: float = Field(default_factory=scaled_time(PROBE_WARMUP_SECONDS), ge=0, le=600)
     full_seconds: float = Field(
-        default_factory=scaled_time(FULL_SECONDS),
-        gt=0,
-        le=86_400,
-        description="shortest length of a trial of full length",
+        default_factory=scaled_time(FULL_SECONDS), gt=0, le=86_400, description="of a trial of full length, at least"
     )
     cap_seconds: float = Field(
-        gt=0,
-        le=86_400,
-        default_factory=lambda spec: max(spec["full_seconds"], CAP_SECONDS * spec["scale"]),
-        description="longest length of a trial of full length",
-    )
-    pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
-    compared_ns: float = Field(
-        default=COMPARISON_INTERVAL_NS,
-        gt=0,
-        le=LONGEST_INTERVAL_NS,
-        description="where no interval passes, the interval whose loss is reported",
-    )
-    larger_heap_mb: int | None = Field(
-        default=None, gt=0, description="where no interval passes, that loss is reported with this heap of Java, too"
-    )
+        default_factory=lambda spec: max(spec["full_seconds"], CAP_SECONDS * spec["scale"]), gt=0, le=86_400,
+        description="of a trial of full length, at most",
+    )  # fmt: skip
     confirmations: int = Field(
         default=5, ge=1, le=100, description="trials of full length that decide each end of a bracket"
     )
     patience_seconds: float = Field(
-        default=PATIENCE_SECONDS,
-        ge=0,
-        le=86_400,
+        default=PATIENCE_SECONDS, ge=0, le=86_400,
         description="most time for waiting until the machine is at its full pace, and for trying again what lost while "
         "it was not, before the failing end of a bracket is named; 0, or one confirmation: the pace is not asked for",
-    )
+    )  # fmt: skip
     major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.low_ns >= self.high_ns:
+            raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
+        if self.low_ns > self.high_ns * (1 - self.resolution):
+            raise ValueError(
+                f"low_ns {self.low_ns:g} and high_ns {self.high_ns:g} are closer than resolution {self.resolution:g}"
+            )
+        if self.cap_seconds < self.full_seconds:
+            raise ValueError(f"cap_seconds {self.cap_seconds:g} is below full_seconds {self.full_seconds:g}")
+        if self.full_seconds < self.probe_seconds:
+            raise ValueError(f"full_seconds {self.full_seconds:g} is below probe_seconds {self.probe_seconds:g}")
+        return self
+
+
+class SearchSpec(SearchTimes, LiveSpec):
+    """The minimum sustainable inter-arrival time at which nothing (NDR) or next to nothing (PDR) is lost, between two
+    bounds."""
+
+    processes: ClassVar[int] = 2
+    CHILD: ClassVar[str] = "allocpool.studies.realtime.child.search"
+
+    mode: Literal["search"] = "search"
+    compared_ns: float = Field(
+        default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS,
+        description="where no interval passes, the interval whose loss is reported",
+    )  # fmt: skip
 
     def longest_seconds(self) -> float:
         full_s = self.cap_seconds + self.warmup_seconds + self.prologue_seconds
         return _GRACE_S + 3 * (_FULL_TRIALS_AT_MOST * self.confirmations * full_s + self.patience_seconds)
-
-    def needs(self) -> Needs:
-        needs = super().needs()
-        if needs.jvm is None or self.larger_heap_mb is None:
-            return needs
-        return replace(needs, second_jvm=needs.jvm.with_heap(self.larger_heap_mb))
 
     def expected_seconds(self) -> float:
         probe_s = self.probe_warmup_seconds + self.probe_seconds + _STRETCH_S
@@ -281,18 +233,6 @@ class SearchSpec(LiveSpec):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if self.low_ns >= self.high_ns:
-            raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
-        if self.low_ns > self.high_ns * (1 - self.resolution):
-            raise ValueError(
-                f"low_ns {self.low_ns:g} and high_ns {self.high_ns:g} are closer than resolution {self.resolution:g}"
-            )
-        if self.cap_seconds < self.full_seconds:
-            raise ValueError(f"cap_seconds {self.cap_seconds:g} is below full_seconds {self.full_seconds:g}")
-        if self.larger_heap_mb and self.larger_heap_mb <= (self.heap_mb or math.inf):
-            raise ValueError(f"larger_heap_mb {self.larger_heap_mb} belongs to Java and must be above its heap_mb")
-        if self.full_seconds < self.probe_seconds:
-            raise ValueError(f"full_seconds {self.full_seconds:g} is below probe_seconds {self.probe_seconds:g}")
         check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
         for interval_ns in (min(self.low_ns, self.compared_ns), self.high_ns):
             queue_ticks(self.input_queue_ms, interval_ns)
@@ -307,8 +247,3 @@ _FULL_TRIALS_AT_MOST = 40
 _STRETCH_S = 0.2
 """Calibration of the source's clock, draining of the queue, the counters."""
 _GRACE_S = 60.0
-_Default = TypeVar("_Default", int, str)
-
-
-def _of_java(spec: dict[str, Any], default: _Default) -> _Default | None:
-    return default if spec["language"] == "java" else None

@@ -13,10 +13,10 @@ from scipy import stats as scipy_stats
 
 from allocpool import stats
 from allocpool.campaign import hosts, store
-from allocpool.decisions import ALPHA, FEWEST
+from allocpool.decisions import ALPHA
 from allocpool.evidence.trials import finished, records, spelled_out
 from allocpool.packets.published import ARTICLE, with_published
-from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, configuration_grid, key_of
+from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, configuration_grid, key_of
 from allocpool.stats import significant
 from allocpool.studies.realtime import map_story
 from allocpool.studies.realtime.adaptive import p_smaller, times_apart
@@ -27,25 +27,25 @@ from allocpool.studies.realtime.cells import (
     published_realtime,
     realtime_cells,
     usual_heap,
+    with_ends,
 )
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS
-from allocpool.studies.realtime.study import STUDY
 
 _SMALL = "font-size:0.78em;color:#555"
 _LOSS = "#f7dcd9"
 
 
 def _published(row: pd.Series) -> str:
-    interval_ns, lost = row["published_interval_ns"], row["published_lost_percent"]
-    parts = [] if pd.isna(interval_ns) else [f"{significant(interval_ns)} ns"]
-    parts += [] if pd.isna(lost) else [f"lost {significant(lost)}%"]
-    larger = row["published_lost_percent_large_heap"]
-    parts += [] if pd.isna(larger) else [f"10 GB: {significant(larger)}%"]
+    words = {
+        "published_interval_ns": "{} ns", "published_lost_percent": "lost {}%",
+        "published_lost_percent_large_heap": "10 GB: {}%",
+    }  # fmt: skip
+    parts = [text.format(significant(row[name])) for name, text in words.items() if pd.notna(row[name])]
     return f"pub. {', '.join(parts)}" if parts else ""
 
 
 def _measured(row: pd.Series) -> tuple[str, list[str]]:
-    """The figure of a cell and the notes below it."""
+    """Return the figure of a cell and the notes below it."""
     if row["answer"] == LOSES:
         if pd.isna(row["lost_percent"]):
             return "loses", []
@@ -73,32 +73,17 @@ def _cell_html(row: pd.Series) -> str:
     return f'{head}<br><span style="{_SMALL}">{small}</span>'
 
 
-def best_of(cells: pd.DataFrame) -> dict[Key, str]:
-    """The cells with the minimum sustainable inter-arrival time of each case, over all and in Java, with their
-    colours."""
-    best: dict[Key, str] = {}
+def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
+    """Return the article's real-time summary of `realtime_cells`: minimum sustainable inter-arrival time in ns, or what
+    is lost where no interval passes."""
+    coloured = [(GAP, cells[cells["gap"].notna()]), (_LOSS, cells[cells["answer"] == LOSES])]
     done = cells[cells["ndr_ns"].notna()]
     for colour, rows in ((BEST_JAVA, done[done["language"] == "java"]), (BEST_OVERALL, done)):
-        for _, group in rows.groupby("case"):
-            best[key_of(group.nsmallest(1, "ndr_ns").iloc[0])] = colour
-    return best
-
-
-def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
-    """The article's real-time summary: minimum sustainable inter-arrival time in ns, or what is lost where no interval
-    passes.
-
-    ``cells`` comes from `realtime_cells`.
-    """
-    colours = {
-        key_of(row): GAP if pd.notna(row["gap"]) else _LOSS
-        for _, row in cells.iterrows()
-        if pd.notna(row["gap"]) or row["answer"] == LOSES
-    }
+        coloured.append((colour, rows.sort_values("ndr_ns", kind="stable").drop_duplicates("case")))
     table = configuration_grid(
         cells,
         {key_of(row): _cell_html(row) for _, row in cells.iterrows()},
-        (colours | best_of(cells)).items(),
+        {key_of(row): colour for colour, rows in coloured for _, row in rows.iterrows()}.items(),
         (title, subtitle),
         "minimum sustainable inter-arrival time, ns",
     ).tab_options(table_font_size="13px", data_row_padding="4px")
@@ -111,15 +96,15 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
 
 
 def take_home(profile: str) -> str:
-    """The verdict on what a campaign of this profile left; runs nothing."""
-    tables, provenance = store.stored(STUDY.name, profile)
+    """Return the verdict on what a campaign of this profile left; run nothing."""
+    tables, provenance = store.stored("realtime", profile)
     if provenance is None:
         return "**Inconclusive.** Real time was not measured under this profile."
     return conclusion(tables, realtime_cells(tables))
 
 
 def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
-    """The verdict of the cells and of the decision map, as far as a profile has them; what is decided first."""
+    """Return the verdict of the cells and of the decision map, as far as there are any; what is decided first."""
     found = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
     found += [map_story.verdict(tables)] if len(tables["map"]) else []
     return "\n\n".join(sorted(found, key=lambda words: words.startswith("**Inconclusive.**")))
@@ -129,65 +114,51 @@ _DECIDED = POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "nei
 
 
 def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
-    """Per Java configuration and case with figures of both: which keeps up with a smaller interval; all decided
+    """Return, per Java configuration and case with figures of both, which keeps up with a smaller interval; all decided
     together, so that of what is decided one in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57,
     1995).
 
     Columns: configuration, case, alloc and pool (minimum sustainable inter-arrival times in words), ratio (alloc over
-    pool, to three digits; NaN where one of them has none), low and high (between which it lies by adaptive trials; NaN
-    by searches), n (searches or adaptive trials of the smaller side), enough (of these for a verdict), decided
-    (`POOLING`, `ALLOCATING`, `NEITHER` or `UNSHOWN`).
+    pool; NaN where one of them has none), low and high (between which it lies, 95%), n (trials of the smaller side),
+    decided (`POOLING`, `ALLOCATING`, `NEITHER` or `UNSHOWN`).
     """
     java = cells[(cells["language"] == "java") & (cells["n"] > 0)]
-    pairs = [
-        (pool, alloc)
-        for pool in records(java[java["strategy"] == "pool"])
-        for alloc in records(java[java["strategy"] == "alloc"])
-        if (pool.configuration, pool.case) == (alloc.configuration, alloc.case)
-    ]
-    chances = [
-        p_smaller(one.every_pdr, other.every_pdr) if pool.repeated and alloc.repeated else 1.0
-        for pool, alloc in pairs
-        for one, other in ((pool, alloc), (alloc, pool))
-    ]
-    adjusted = scipy_stats.false_discovery_control(chances) if chances else []
+    of = {(row.configuration, row.case, row.strategy): row for row in records(java)}
+    pairs = [(row, of[(*key[:2], "alloc")]) for key, row in of.items()
+             if key[2] == "pool" and (*key[:2], "alloc") in of]  # fmt: skip
+    chances = [p_smaller(one.every_pdr, other.every_pdr) for pair in pairs for one, other in (pair, reversed(pair))]
+    adjusted = iter(scipy_stats.false_discovery_control(chances) if chances else [])
     rows = []
-    for k, (pool, alloc) in enumerate(pairs):
+    for (pool, alloc), for_pool, for_alloc in zip(pairs, adjusted, adjusted, strict=True):
         none = pool.answer == alloc.answer == LOSES
-        for_pool, for_alloc = adjusted[2 * k], adjusted[2 * k + 1]
         decided = POOLING if for_pool <= ALPHA else ALLOCATING if for_alloc <= ALPHA else NEITHER if none else UNSHOWN
-        rows.append({
-            "configuration": pool.configuration, "case": pool.case, "alloc": _interval(alloc), "pool": _interval(pool),
-            "ratio": float(f"{alloc.pdr_ns / pool.pdr_ns:.3g}"),
-            **dict(zip(("low", "high"), times_apart(alloc.every_pdr, pool.every_pdr), strict=True)),
-            "n": min(pool.n, alloc.n),
-            "enough": bool(pool.repeated and alloc.repeated), "decided": decided,
-        })  # fmt: skip
-    columns = ["configuration", "case", "alloc", "pool", "ratio", "low", "high", "n", "enough", "decided"]
+        rows.append([
+            pool.configuration, pool.case, _interval(alloc), _interval(pool),
+            float(f"{alloc.pdr_ns / pool.pdr_ns:.3g}"), *times_apart(alloc.every_pdr, pool.every_pdr),
+            min(pool.n, alloc.n), decided,
+        ])  # fmt: skip
+    columns = ["configuration", "case", "alloc", "pool", "ratio", "low", "high", "n", "decided"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def _interval(row: Any) -> str:
     if row.answer == LOSES:
-        return "none passes" if not row.n_passes else f"passes in {row.n_passes} of {row.n}"
-    spread = "" if pd.isna(row.pdr_low_ns) else f" ({bound(row.pdr_low_ns)} to {bound(row.pdr_high_ns)})"
-    return f"{significant(row.pdr_ns)} ns{spread}"
+        return "none passes"
+    return with_ends(row.pdr_ns, row.pdr_low_ns, row.pdr_high_ns, " ns")
 
 
 def verdict(cells: pd.DataFrame) -> str:
-    """Pool or allocate, over the Java cells that have both."""
+    """Return pool or allocate, over the Java cells that have both."""
     both = pool_or_allocate(cells)
     if both.empty:
         return "**Inconclusive.** No Java configuration was measured both ways."
     pool, alloc, neither, unshown = (int((both["decided"] == word).sum()) for word in _DECIDED)
     if not pool + alloc:
-        few = f"A verdict takes {FEWEST} trials that tell."
-        why = "The trials so far do not decide." if both["enough"].any() else few
-        return f"**Inconclusive.** {stats.plural(len(both), 'Java configuration and case')}, none is decided. {why}"
-    word = "pool" if pool and not alloc else "allocate" if alloc and not pool else "it depends"
+        return f"**Inconclusive.** {stats.plural(len(both), 'Java configuration and case')}, none is decided."
     return (
-        f"**In real time: {word}.** Of {len(both)} Java configurations and cases, pooling keeps up with a smaller "
-        f"interval in {pool}, allocating in {alloc}; none passes either way in {neither}; {unshown} inconclusive."
+        f"**In real time: {map_story.word(pool, alloc)}.** Of {len(both)} Java configurations and cases, pooling keeps "
+        f"up with a smaller interval in {pool}, allocating in {alloc}; none passes either way in {neither}; {unshown} "
+        "inconclusive."
     )
 
 
@@ -202,50 +173,44 @@ def lost_at_published_sizes(profile: str, host_id: str | None) -> str:
     done = next((rows for rows in tried if len(rows)), None)
     if done is None:
         return ""
-    here = done[done["host_id"] == host_id]
-    one = here if len(here) else done[done["host_id"] == done["host_id"].mode().iloc[0]]
+    is_here = (done["host_id"] == host_id).any()
+    one = done[done["host_id"] == (host_id if is_here else done["host_id"].mode().iloc[0])]
     one = with_published(one, published_realtime())
-    cells = one.assign(configuration=one["configuration"].map(spelled_out)).groupby(
-        ["case", "configuration", "strategy"], observed=True
-    )
-    found = pd.DataFrame({"lost": {key: _lost(rows) for key, rows in cells}, "n": cells.size()})
-    both = pd.DataFrame(found.unstack()).reindex(columns=pd.MultiIndex.from_product([["lost", "n"], _SIDES])).dropna()
+    one["configuration"] = one["configuration"].map(spelled_out)
+    cells = one.groupby(["case", "configuration", "strategy"], observed=True)
+    both = pd.Series({key: _lost(rows) for key, rows in cells}).unstack().reindex(columns=list(_SIDES)).dropna()
     if both.empty:
         return ""
-    other = "" if len(here) else hosts.label(str(one["host_id"].iloc[0]), "article")
-    elsewhere = f" It was measured on another machine, {other}." if other else ""
-    lead = (
+    other = "" if is_here else f" Measured on another machine, {hosts.label(str(one['host_id'].iloc[0]), 'article')}."
+    sizes = cells.size()
+    rows = [[*key, *lost] for key, lost in zip(both.index, both.to_numpy(), strict=True)]
+    head = ["case", "configuration", *_SIDES.values()]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+    return (
         f"**Real time at the published sizes, a packet each {COMPARISON_INTERVAL_NS:,.0f} ns: share lost** (medians, "
-        f"least to greatest; {stats.trials_each(int(both['n'].min(axis=None)), int(both['n'].max(axis=None)))}; "
-        f"published figures are of collectors up to Java 11).{elsewhere}"
-    )
-    rows = [f"| {' | '.join([*key, *lost])} |" for key, lost in zip(both.index, both["lost"].to_numpy(), strict=True)]
-    return "\n".join(
-        [lead, "", f"| case | configuration | {' | '.join(_SIDES.values())} |", "|---|---|---|---|", *rows]
+        f"least to greatest; {stats.trials_each(int(sizes.min()), int(sizes.max()))}; published figures are of "
+        f"collectors up to Java 11).{other}\n\n{table}"
     )
 
 
 def _at_published_sizes(profile: str) -> pd.DataFrame:
-    every = hosts.tables_of_hosts(STUDY.name, profile).get("trials")
+    every = hosts.tables_of_hosts("realtime", profile).get("trials")
     if every is None:
         return pd.DataFrame()
     as_there = (every["scale"] == 1) & usual_heap(every) & (every["queue_factor"] == 1)
-    done = finished(every[as_there & every["interval_ns"].between(*_ABOUT) & every["strategy"].isin(list(_SIDES))])
+    about = every["interval_ns"].between(0.999 * COMPARISON_INTERVAL_NS, 1.001 * COMPARISON_INTERVAL_NS)
+    done = finished(every[as_there & about & every["strategy"].isin(list(_SIDES))])
     return done[done["intermediate_queue_ms"] == 0]
 
 
-_ABOUT = (0.999 * COMPARISON_INTERVAL_NS, 1.001 * COMPARISON_INTERVAL_NS)
-
-
 def _lost(trials: pd.DataFrame) -> str:
-    """``75% (72 to 78; published: 76%)``: the median, the least and the greatest trial where these differ, and what was
-    published."""
+    """Return ``75% (72 to 78; published: 76%)``: the median, the least and the greatest trial where these differ, and
+    what was published."""
     row, percent = trials.iloc[0], trials["lost_ppm"].astype(float) / 1e4
     published, kept_up_ns = row["published_lost_percent"], row["published_interval_ns"]
     if pd.notna(kept_up_ns):
         published = 0.0 if kept_up_ns <= COMPARISON_INTERVAL_NS else math.nan
-    least, most = (significant(float(end), 2) for end in (percent.min(), percent.max()))
-    beside = [f"{least} to {most}"] if least != most else []
-    beside += [] if pd.isna(published) else [f"published: {published:g}%"]
-    found = f" ({'; '.join(beside)})" if beside else ""
-    return f"{significant(float(percent.median()), 2)}%{found}"
+    least, middle, most = (significant(float(end), 2) for end in percent.quantile([0, 0.5, 1]))
+    notes = [f"{least} to {most}"] if least != most else []
+    notes += [] if pd.isna(published) else [f"published: {published:g}%"]
+    return f"{middle}% ({'; '.join(notes)})" if notes else f"{middle}%"

@@ -42,7 +42,7 @@ from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import specs, tables
 from allocpool.studies.realtime.adaptive import AdaptiveJudge, next_interval
 from allocpool.studies.realtime.adaptive import shown_by as shown
-from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
+from allocpool.studies.realtime.measurement import RealtimeMeasurement, SearchMeasurement
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
@@ -233,37 +233,22 @@ class AdaptivePart(BaseModel):
         return pairs
 
 
-class RealtimeProfile(StudyProfile):
+class _Cells(StudyProfile):
+    """Which cells are searched, and their scale."""
+
+    configurations: tuple[ConfigurationKey, ...]
+    strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
+    cases: tuple[Case, ...] = PUBLISHED_CASES
+    scale: float = Field(gt=0, le=4)
+
+
+class RealtimeProfile(specs.SearchTimes, _Cells):
     """A real-time campaign: searches for every configuration x strategy x case; adaptive trials; sweeps; long and batch
     trials; and the decision map.
 
     Its times follow ``scale`` unless they are given.
     """
 
-    configurations: tuple[ConfigurationKey, ...]
-    strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
-    cases: tuple[Case, ...] = PUBLISHED_CASES
-    scale: float = Field(gt=0, le=4)
-    low_ns: float = Field(default=specs.LOWEST_INTERVAL_NS, gt=0, le=specs.LONGEST_INTERVAL_NS)
-    high_ns: float = Field(default=specs.HIGHEST_INTERVAL_NS, gt=0, le=specs.LONGEST_INTERVAL_NS)
-    pdr_loss_ratio: float = Field(default=specs.PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
-    resolution: float = Field(default=0.05, gt=0, lt=0.5)
-    probe_seconds: float = Field(default_factory=specs.scaled_time(specs.PROBE_SECONDS), gt=0, le=600)
-    probe_warmup_seconds: float = Field(default_factory=specs.scaled_time(specs.PROBE_WARMUP_SECONDS), ge=0, le=600)
-    full_seconds: float = Field(default_factory=specs.scaled_time(specs.FULL_SECONDS), gt=0, le=86_400)
-    cap_seconds: float = Field(
-        default_factory=lambda settings: max(settings["full_seconds"], specs.CAP_SECONDS * settings["scale"]),
-        gt=0,
-        le=86_400,
-    )
-    confirmations: int = Field(default=5, ge=1, le=100)
-    patience_seconds: float = Field(
-        default=specs.PATIENCE_SECONDS,
-        ge=0,
-        le=86_400,
-        description="most time a search waits for the machine's full pace",
-    )
-    major_collections: int = Field(default=specs.FULL_LENGTH_MAJORS, ge=0)
     prologue_seconds: float = Field(default_factory=specs.scaled_time(specs.PROLOGUE_SECONDS), ge=0, le=600)
     warmup_seconds: float = Field(default_factory=specs.scaled_time(specs.WARMUP_SECONDS), ge=0, le=600)
     input_queue_ms: float = Field(default_factory=specs.scaled_time(specs.INPUT_QUEUE_MS), gt=0)
@@ -557,12 +542,6 @@ STUDY = Study(
             SearchMeasurement,
             tables.summarise_search,
             "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000",
-        ),
-        Mode(
-            specs.RingSpec,
-            RingMeasurement,
-            tables.summarise_ring,
-            "mode=ring language=java runtime=25 interval_ns=10 seconds=60",
         ),
     ),
     profile_model=RealtimeProfile,

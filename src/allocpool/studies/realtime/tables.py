@@ -52,7 +52,6 @@ from allocpool.studies.realtime.measurement import (
     Majors,
     ProbeKind,
     RealtimeMeasurement,
-    RingMeasurement,
     Sample,
     SearchMeasurement,
     SourceRun,
@@ -517,27 +516,6 @@ def _delay_us(delays: Delays) -> dict[str, float] | None:
     return dict(zip(percentiles.SUMMARY, delays_us, strict=True))
 
 
-def summarise_ring(record: TrialRecord) -> dict[str, Any]:
-    """A ring trial as plain data, for a reader of JSON: counts after the warm-up, ``ns_per_tick``, delays."""
-    trial = read_trial(record, RingMeasurement)
-    stated = {key: record.spec[key] for key in ("language", "runtime", "collector", "interval_ns", "input_queue_ms")}
-    row: Row = {**trial_row(record), **stated}
-    if trial.measurement is None:
-        return row
-    figures, seen = trial.measurement["figures"], trial.measurement["consumption"]
-    length_ns = seen["end_ns"] - seen["measured_start_ns"]
-    return {
-        **row,
-        **{key: value for key, value in tick_columns(figures).items() if value is not None},
-        "seconds": length_ns / 1e9,
-        "ns_per_tick": length_ns / figures["received"] if figures["received"] else None,
-        "delay_us": _delay_us(trial.measurement["delays"]),
-        "clock_is_tsc": bool(trial.measurement["account"]["clock_is_tsc"]),
-        "clock_drift_ppm": trial.measurement["account"]["clock_drift_ppm"],
-        "peak_rss_mb": trial.peak_rss_mb,
-    }
-
-
 def summarise_realtime(record: TrialRecord) -> dict[str, Any]:
     """A real-time trial: the row of table ``trials`` with delays and counts of packets each in one place."""
     trial = read_trial(record, RealtimeMeasurement)
@@ -549,11 +527,4 @@ def summarise_realtime(record: TrialRecord) -> dict[str, Any]:
 def summarise_search(record: TrialRecord) -> dict[str, Any]:
     """A search: the row of table ``searches``, and its probes."""
     trial = read_trial(record, SearchMeasurement)
-    row = search_columns(trial)
-    if trial.measurement is None:
-        return row
-    return {
-        **row,
-        "larger_heap_gap": trial.measurement["larger_heap_gap"],
-        "probe_rows": probe_rows(trial),
-    }
+    return {**search_columns(trial), "probe_rows": probe_rows(trial)}

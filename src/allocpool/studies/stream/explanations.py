@@ -1,9 +1,10 @@
-"""Why G1 does not answer in time here: which one thing is changed about its trials, or about what counts of them. All
-trials are those of the campaign itself."""
+"""Why G1 does not answer in time here: one thing is changed about its trials, or about what counts of them. All trials
+are those of the campaign itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -13,13 +14,13 @@ from allocpool.evidence.trials import finished
 from allocpool.studies.stream.claims import (
     CELL,
     PLAIN,
-    THEN,
-    TODAY,
+    STREAM_CLAIMS,
     WITHIN_TARGET,
     Stream,
     answered_ms,
     keeping_up,
-    within_target,
+    name_of,
+    on_set_up,
 )
 from allocpool.studies.stream.tables import label
 
@@ -30,48 +31,46 @@ NO_GARBAGE = "the aggregate makes no garbage"
 
 
 def of_claims(tables: Mapping[str, pd.DataFrame], target_ms: float, verdicts: Sequence[Verdict]) -> list[Ablation]:
-    """Every change of every rate at which G1 misses the target, of the verdicts that refute that it holds it."""
+    """Return every change of every rate at which G1 misses the target, of the verdicts that refute that it holds it."""
     asked: list[Asked] = []
     for verdict in failed(verdicts):
         if verdict.claim.id != WITHIN_TARGET:
             continue
-        era = next(era for era in (THEN, TODAY) if era.text == verdict.set_up)
-        data = Stream(tables["trials"], tables["searches"], tables["switches"], target_ms, era)
-        for pair, shown in zip(within_target(data), verdict.evidence["shown"], strict=True):
-            if shown != OTHER_WAY or pair.trials is None:
+        data = on_set_up(tables, target_ms, verdict.set_up)
+        expected = STREAM_CLAIMS.orderings(WITHIN_TARGET, data.cells)
+        for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
+            if shown != OTHER_WAY:
                 continue
-            before = Sides(1 / answered_ms(pair.trials), 1 / target_ms)
+            ((cell,), _) = item.cells
+            about = (verdict.claim.text, verdict.set_up, f"{target_ms:g} ms over {name_of(cell.facts)}")
+            before = Sides(1 / cell.values, 1.0)
             asked += [
-                Asked(verdict.claim.text, verdict.set_up, f"{pair.larger} over {pair.smaller}", words, before,
-                      Changed(1 / latencies_ms, None))
-                for words, latencies_ms in _changed(data, pair.trials)
-            ]  # fmt: skip
+                Asked(*about, words, before, Changed(target_ms / latencies_ms, None))
+                for words, latencies_ms in _changed(data, cell.facts)
+            ]
     return ablations(asked)
 
 
-def _changed(data: Stream, trials: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+def _changed(data: Stream, facts: Mapping[str, Any]) -> Iterator[tuple[str, pd.Series]]:
     """What is changed, in words, and the latencies by block after it, ms; none where it was not measured."""
-    kept = trials[keeping_up(trials)]
-    yield PAUSES, kept.set_index("block")["gc_pause_max_ms"].astype(float).dropna()
     every = finished(data.trials)
-    collector, runtime = data.era.configurations["ZGC"]
-    configuration = label(collector, runtime)
+    kept = _like(every, facts)
+    yield PAUSES, kept[keeping_up(kept)].set_index("block")["gc_pause_max_ms"].astype(float).dropna()
+    configuration = label(*data.collectors["ZGC"])
     # A target for pauses is G1's alone.
-    other = _like(every, trials, configuration=configuration, pause_target_ms=None)
+    other = _like(every, facts, configuration=configuration, pause_target_ms=None)
     yield f"the collector is {configuration}", answered_ms(other)
-    cores = int(trials["cores"].max())
-    if cores > trials["cooperative_threads"].max():
-        yield EVERY_PROCESSOR, answered_ms(_like(every, trials, cooperative_threads=cores))
-    yield NO_GARBAGE, answered_ms(_like(every, trials, aggregate="garbage_free"))
+    if facts["cores"] > facts["cooperative_threads"]:
+        yield EVERY_PROCESSOR, answered_ms(_like(every, facts, cooperative_threads=facts["cores"]))
+    yield NO_GARBAGE, answered_ms(_like(every, facts, aggregate="garbage_free"))
     for size_mb in sorted(every["new_size_mb"].dropna().unique()):
-        yield f"MaxNewSize is {size_mb} MB", answered_ms(_like(every, trials, new_size_mb=size_mb))
+        yield f"MaxNewSize is {size_mb} MB", answered_ms(_like(every, facts, new_size_mb=size_mb))
 
 
-def _like(every: pd.DataFrame, trials: pd.DataFrame, **changed: object) -> pd.DataFrame:
-    """The trials that are as these in all that a trial can differ in, but for what is changed."""
-    wanted = {**PLAIN, **{name: trials[name].iloc[0] for name in CELL if name not in PLAIN}, **changed}
+def _like(every: pd.DataFrame, facts: Mapping[str, Any], **changed: object) -> pd.DataFrame:
+    """The trials with these facts of `CELL`, but for what is changed."""
     same = pd.Series(True, index=every.index)
-    for name, value in wanted.items():
+    for name, value in ({name: facts[name] for name in CELL} | PLAIN | changed).items():
         column = every[name]
         same &= column.isna() if pd.isna(value) else (column == value).fillna(False).astype(bool)
     return every[same]

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Readable, Study, StudyProfile
@@ -68,13 +68,15 @@ def parse_configuration(text: str) -> tuple[str, int]:
     return collector, int(runtime)
 
 
-def _parsable(configurations: tuple[str, ...]) -> tuple[str, ...]:
-    for text in configurations:
-        try:
-            parse_configuration(text)
-        except UserError as error:
-            raise ValueError(str(error)) from error
-    return configurations
+def _parsable(text: str) -> str:
+    try:
+        parse_configuration(text)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    return text
+
+
+ConfigurationName = Annotated[str, AfterValidator(_parsable)]
 
 
 def sweep(processors: int) -> list[int]:
@@ -90,18 +92,13 @@ class _Selection(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    configurations: tuple[str, ...] = Field(min_length=1)
+    configurations: tuple[ConfigurationName, ...] = Field(min_length=1)
     left_to_collector: tuple[int, ...] | Literal["sweep"] = Field(
         default="sweep", description="processors without a thread; a sweep over all that the machine allows"
     )
     aggregates: tuple[Aggregate, ...] = Field(default=("boxed",), min_length=1)
     window_ms: int = Field(default=1000, ge=1)
     slide_ms: int = Field(default=10, ge=1)
-
-    @field_validator("configurations")
-    @classmethod
-    def _parsable(cls, configurations: tuple[str, ...]) -> tuple[str, ...]:
-        return _parsable(configurations)
 
     @field_validator("left_to_collector")
     @classmethod
@@ -166,7 +163,9 @@ class StreamProfile(StudyProfile):
 
     groups: dict[str, StreamSelection] = Field(min_length=1)
     searches: dict[str, SearchSelection] = Field(default={}, description="named selections of searches")
-    switches: tuple[str, ...] = Field(default=(), description="configurations on which switches are timed")
+    switches: tuple[ConfigurationName, ...] = Field(
+        default=(), description="configurations on which switches are timed"
+    )
     seconds: float = Field(gt=0, le=86_400, description="measured, per trial")
     warmup_seconds: float = Field(ge=0, le=600)
     patience_seconds: float = Field(default=2.0, gt=0, le=600)
@@ -174,11 +173,6 @@ class StreamProfile(StudyProfile):
     target_ms: float = Field(default=10.0, gt=0, description="the latency that the highest throughput must hold")
     cores: int | None = Field(default=None, ge=1, description="processors to plan for; those of this machine")
     timeout_s: float = Field(default=600.0, gt=0)
-
-    @field_validator("switches")
-    @classmethod
-    def _known(cls, configurations: tuple[str, ...]) -> tuple[str, ...]:
-        return _parsable(configurations)
 
 
 def plan_stream(profile: StreamProfile, machine: Machine) -> list[Planned]:

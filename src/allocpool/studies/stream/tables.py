@@ -1,8 +1,7 @@
 """Tidy tables of the stream study: trials, searches and their probes, switches; latencies in milliseconds.
 
-A latency is reported twice: from the end of a window to the first of its results, as published, and to the last.
-
-A pipeline that fell behind has no latency: how late its results are says how long it ran, not how it answers.
+A latency is reported twice: from the end of a window to the first of its results, as published, and to the last. A
+pipeline that fell behind has none: how late its results are depends on how long it ran.
 """
 
 from __future__ import annotations
@@ -54,12 +53,7 @@ from allocpool.studies.stream.specs import (
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
 
-_SEARCHED = ("target_ms", "held", "resolution", "confirmations", "low_events_per_second", "high_events_per_second")
 _GROUPS = (APPLICATION, GC, JIT, OTHER)
-_ASKED = (
-    "runtime", "collector", "heap_mb", "pause_target_ms", "new_size_mb", "keys", "window_ms", "slide_ms",
-    "aggregate", "processors", "cooperative_threads", "sources", "seconds",
-)  # fmt: skip
 _GC_THREADS = ("parallel_gc_threads", "concurrent_gc_threads")
 """As asked for; what is in force has columns of these names."""
 _YOUNG = "Young"
@@ -67,7 +61,7 @@ _YOUNG = "Young"
 
 
 def column_of(percentile: str) -> str:
-    """The column of a percentile, as ``p99_99_ms``."""
+    """Return the column of a percentile, as ``p99_99_ms``."""
     return f"{percentile.replace('.', '_')}_ms"
 
 
@@ -137,7 +131,7 @@ SEARCHES = DataFrameSchema(
         "holds_items_per_second": number("the same, input and output, items/s", POSITIVE),
         "fails_items_per_second": number("the same, input and output, items/s", POSITIVE),
         "probes": whole("jobs that the search took"),
-        "search_seconds": number("the whole search, s", POSITIVE),
+        "search_seconds": number("the search, s", POSITIVE),
         "peak_rss_mb": number("peak resident memory, MiB"),
     },
     strict=True,
@@ -178,63 +172,58 @@ SCHEMAS = {"trials": TRIALS, "searches": SEARCHES, "probes": PROBES, "switches":
 
 
 def label(collector: str, runtime: int) -> str:
-    """Collector and runtime, as tables and plots print them."""
+    """Return collector and runtime, as tables and plots print them."""
     return f"{collector_named(collector).label} / {runtime}"
 
 
-def _pipeline_columns(record: TrialRecord) -> Row:
+def _stated(record: TrialRecord, schema: DataFrameSchema) -> Row:
+    """The columns that follow from a trial's spec."""
     spec = record.spec
     return {
-        **trial_row(record), **{name: spec[name] for name in _ASKED},
-        **{f"asked_{name}": spec[name] for name in _GC_THREADS},
+        **{name: spec[name] for name in schema.columns if name in spec}, **trial_row(record),
+        **dict.fromkeys(_GC_THREADS), **{f"asked_{name}": spec.get(name) for name in _GC_THREADS},
         "configuration": label(spec["collector"], spec["runtime"]), "cores": record.host.logical_cores,
     }  # fmt: skip
 
 
 def trial_columns(trial: Trial[StreamMeasurement]) -> Row:
-    """One row of table ``trials``."""
+    """Return the row of one trial in table ``trials``."""
     record, measured = trial.record, trial.measurement
-    spec = record.spec
-    stated = StreamSpec(**spec)
+    stated = StreamSpec(**record.spec)
     row = {
-        **_pipeline_columns(record), "events_per_second": spec["events_per_second"], "hiccup_ms": spec["hiccup_ms"],
-        "offered_items_per_second": stated.offered_items(stated.events_per_second),
+        **_stated(record, TRIALS), "offered_items_per_second": stated.offered_items(stated.events_per_second),
     }  # fmt: skip
     if measured is None:
         return row
-    seconds = (measured["end_ns"] - measured["start_ns"]) / 1e9
-    groups = cpu_ns_by_group(measured["cpu"]["threads"], measured["cpu"]["process_ns"])
-    cpu_s = (measured["cpu"]["end_ns"] - measured["cpu"]["start_ns"]) / 1e9
+    window_ns = (measured["start_ns"], measured["end_ns"])
+    seconds = (window_ns[1] - window_ns[0]) / 1e9
+    cpu, lag_ns, latencies_ns = measured["cpu"], measured["source_lag_ns"], measured["latencies_ns"]
+    groups = cpu_ns_by_group(cpu["threads"], cpu["process_ns"])
     row |= {
-        "kept_up": kept_up(measured, spec["late_ms"]),
+        "kept_up": kept_up(measured, stated.late_ms), "windows": len(latencies_ns),
         "parallel_gc_threads": measured["vm_options"]["ParallelGCThreads"],
         "concurrent_gc_threads": measured["vm_options"]["ConcGCThreads"],
         "allocated_mb_per_s": max(0, measured["allocated_bytes"]) / 2**20 / seconds,
-        "peak_rss_mb": measured["peak_rss_mb"], "windows": len(measured["latencies_ns"]),
-        "source_lag_ms": None if measured["source_lag_ns"] is None else measured["source_lag_ns"] / 1e6,
-        **{f"cpu_{name}": groups[name] / 1e9 / cpu_s for name in _GROUPS},
-        "young_per_s": _young_per_s(record, measured["start_ns"], measured["end_ns"]),
-        **gc_row(record, measured["start_ns"], measured["end_ns"]),
+        "peak_rss_mb": measured["peak_rss_mb"], "source_lag_ms": None if lag_ns is None else lag_ns / 1e6,
+        **{f"cpu_{name}": groups[name] / (cpu["end_ns"] - cpu["start_ns"]) for name in _GROUPS},
+        "young_per_s": _young_per_s(record, *window_ns), **gc_row(record, *window_ns),
     }  # fmt: skip
     if not row["kept_up"]:
         return row
     firsts_ns = [max(1, ns) for ns in measured["firsts_ns"]]
-    lasts_ms, firsts_ms = (percentiles.nearest_rank_percentiles_ms(of) for of in (measured["latencies_ns"], firsts_ns))
-    tail, tail_ms = percentiles.tail_ms(measured["latencies_ns"])
+    for prefix, of in (("", latencies_ns), ("first_", firsts_ns)):
+        found = percentiles.nearest_rank_percentiles_ms(of)
+        row |= {f"{prefix}{column_of(name)}": value for name, value in found.items()}
+        row["tail"], row[f"{prefix}tail_ms"] = percentiles.tail_ms(of)
     if stated.hiccup_ms:
         place = (stated.hiccup_from_ms - stated.warmup_ms) // stated.slide_ms
-        row["catch_up_ms"] = catch_up_ms(measured["latencies_ns"], stated.slide_ms, place, stated.hiccup_ms)
-    return {
-        **row, **{column_of(name): value for name, value in lasts_ms.items()},
-        **{f"first_{column_of(name)}": value for name, value in firsts_ms.items()},
-        "tail": tail, "tail_ms": tail_ms, "first_tail_ms": percentiles.tail_ms(firsts_ns)[1],
-        "items_per_second": spec["events_per_second"] + measured["measured_results"] / seconds,
-    }  # fmt: skip
+        row["catch_up_ms"] = catch_up_ms(latencies_ns, stated.slide_ms, place, stated.hiccup_ms)
+    return {**row, "items_per_second": stated.events_per_second + measured["measured_results"] / seconds}
 
 
 def cost_of(record: TrialRecord) -> float | None:
-    """Processor time of an event, ns, whatever thread took it; None where the pipeline did not keep up, or there is no
-    one rate."""
+    """Return the processor time of an event, ns, whatever thread took it; None where the pipeline did not keep up, or
+    there is no one rate."""
     if record.spec["mode"] != "stream":
         return None
     measured = read_trial(record, StreamMeasurement).measurement
@@ -254,13 +243,12 @@ def _young_per_s(record: TrialRecord, start_ns: int, end_ns: int) -> float | Non
 
 
 def search_columns(trial: Trial[StreamSearchMeasurement]) -> Row:
-    """One row of table ``searches``."""
-    spec, measured = trial.record.spec, trial.measurement
-    row = {**_pipeline_columns(trial.record), **{name: spec[name] for name in _SEARCHED}}
+    """Return the row of one search in table ``searches``."""
+    measured, stated = trial.measurement, StreamSearchSpec(**trial.record.spec)
+    row = _stated(trial.record, SEARCHES)
     if measured is None:
         return row
     ends = {"holds": measured["holds_events_per_second"], "fails": measured["fails_events_per_second"]}
-    stated = StreamSearchSpec(**spec)
     return {
         **row, **{f"{end}_events_per_second": rate for end, rate in ends.items()},
         **{f"{end}_items_per_second": rate and stated.offered_items(rate) for end, rate in ends.items()},
@@ -271,25 +259,18 @@ def search_columns(trial: Trial[StreamSearchMeasurement]) -> Row:
 
 
 def probe_rows(trial: Trial[StreamSearchMeasurement]) -> list[Row]:
-    """The rows of table ``probes`` of one search."""
+    """Return the rows of one search in table ``probes``."""
+    probes = trial.measurement["probes"] if trial.measurement else ()
     return [
-        {
-            "trial_id": trial.record.trial_id, "number": place, "events_per_second": probe["events_per_second"],
-            "kept_up": probe["kept_up"], "tail_ms": probe["tail_ms"], "first_tail_ms": probe["first_tail_ms"],
-            "holds": probe["holds"], "windows": probe["windows"], "probe_seconds": probe["wall_s"],
-        }
-        for place, probe in enumerate(trial.measurement["probes"] if trial.measurement else ())
-    ]  # fmt: skip
+        {**probe, "trial_id": trial.record.trial_id, "number": place, "probe_seconds": probe["wall_s"]}
+        for place, probe in enumerate(probes)
+    ]
 
 
 def switch_rows(trial: Trial[StreamSwitchMeasurement]) -> list[Row]:
-    """The rows of table ``switches`` of one trial; one without a way where it measured nothing."""
-    record, measured = trial.record, trial.measurement
-    shared = {
-        **trial_row(record), **{name: record.spec[name] for name in ("runtime", "collector", "parties")},
-        "configuration": label(record.spec["collector"], record.spec["runtime"]),
-    }  # fmt: skip
-    return [{**shared, **switch} for switch in measured["switches"]] if measured else [shared]
+    """Return the rows of one trial in table ``switches``; one without a way where it measured nothing."""
+    shared = _stated(trial.record, SWITCH_ROWS)
+    return [{**shared, **switch} for switch in trial.measurement["switches"]] if trial.measurement else [shared]
 
 
 def _rows_of(record: TrialRecord) -> Rows:
@@ -302,18 +283,17 @@ def _rows_of(record: TrialRecord) -> Rows:
 
 
 def tidy_stream(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Tables ``trials``, ``searches``, ``probes`` and ``switches``."""
+    """Return tables ``trials``, ``searches``, ``probes`` and ``switches``."""
     return frames(records, _rows_of, SCHEMAS)
 
 
 def summarise_stream(record: TrialRecord) -> dict[str, Any]:
-    """A stream trial: ``kept_up``, ``items_per_second``, ``windows``, ``first_latency_ms`` (to the first result of a
-    window), ``latency_ms`` (to its last), and the rest of its row."""
+    """Return the row of a trial, with its percentiles as ``first_latency_ms`` (to the first result of a window) and
+    ``latency_ms`` (to its last)."""
     trial = read_trial(record, StreamMeasurement)
     row = trial_columns(trial)
     spec = StreamSpec(**record.spec)
-    shown = {"first_latency_ms": "first_", "latency_ms": ""}
-    for name, prefix in shown.items():
+    for name, prefix in {"first_latency_ms": "first_", "latency_ms": ""}.items():
         columns = {percentile: f"{prefix}{column_of(percentile)}" for percentile in (*TAILS, "max")}
         values = {percentile: row.pop(column, None) for percentile, column in columns.items()}
         row[name] = values if row.get("kept_up") else None
@@ -323,11 +303,11 @@ def summarise_stream(record: TrialRecord) -> dict[str, Any]:
 
 
 def summarise_stream_search(record: TrialRecord) -> dict[str, Any]:
-    """A search: ``holds_events_per_second``, ``fails_events_per_second``, the rest of its row, and ``probes``."""
+    """Return the row of a search, and its ``probes``."""
     search = read_trial(record, StreamSearchMeasurement)
     return {**search_columns(search), "probes": probe_rows(search)}
 
 
 def summarise_stream_switch(record: TrialRecord) -> dict[str, Any]:
-    """What a switch takes: a row for each way, and ``empty``, the clock's own."""
+    """Return what a switch takes: a row for each way, and ``empty``, the clock's own."""
     return {"switches": switch_rows(read_trial(record, StreamSwitchMeasurement))}

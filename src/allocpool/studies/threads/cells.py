@@ -1,4 +1,4 @@
-"""The trials of one configuration as costs in order of time, and what is compared of them."""
+"""The batch trials of each configuration, in order of time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from allocpool.decisions import Comparison, compare
 from allocpool.evidence.trials import counted, finished, gap_of, records
 from allocpool.stats import plural
 from allocpool.studies.threads.strategies import LABELS
 
 CPU, WALL = "cpu_ns_per_packet", "ns_per_packet"
+PROGRAM = "program_ns_per_packet"
+"""CPU without that of the collector's own threads."""
 
 
 class Cell(NamedTuple):
@@ -24,76 +25,46 @@ class Cell(NamedTuple):
 
     @property
     def label(self) -> str:
-        """How it is reported."""
         return f"{LABELS[self.strategy]} ({self.configuration}, {self.topology}, {plural(self.threads, 'thread')})"
 
 
-def _by_cell(trials: pd.DataFrame) -> tuple[pd.DataFrame, dict[Cell, list[int]]]:
-    """The trials, and which of their rows are of each configuration, in the order of the table."""
-    trials = trials.reset_index(drop=True)
-    groups = trials[list(Cell._fields)].groupby(list(Cell._fields), sort=False, observed=True)
-    return trials, {Cell(str(a), str(b), int(str(c)), str(d)): list(group.index) for (a, b, c, d), group in groups}
+KEYS = list(Cell._fields)
+
+
+def batch(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return trials that have a cost: not those in real time, nor those whose time goes to reading counters."""
+    trials = trials[trials["interval_ns"].isna() & ~trials["counted"]].reset_index(drop=True)
+    return trials.assign(**{PROGRAM: trials[CPU] * (1 - trials["gc_cpu_share"])})
+
+
+def ended(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return those that ended well, in order of time."""
+    return finished(counted(trials)).sort_values("started_utc")
 
 
 class Campaign:
-    """The trials of a campaign by configuration, in the order of the table."""
+    """The trials of a campaign by cell, in the order of the table; unpadded cells are an experiment apart."""
 
     def __init__(self, trials: pd.DataFrame) -> None:
-        # Real time has no cost; unpadded cells are an experiment of their own, and counters take time.
-        trials = trials[trials["interval_ns"].isna() & trials["padded"] & ~trials["counted"]]
+        trials = batch(trials[trials["padded"]])
         self.facts: dict[str, Any] = {
             row.configuration: row for row in records(trials.drop_duplicates("configuration"))
         }
-        """The first trial of each configuration, which reports what that is."""
-        self._trials, self._rows = _by_cell(trials)
-        self._finished, self._ended = _by_cell(finished(counted(trials)).sort_values("started_utc"))
-
-    @property
-    def cells(self) -> list[Cell]:
-        """Every configuration, however its trials ended."""
-        return list(self._rows)
-
-    @property
-    def configurations(self) -> list[str]:
-        """Their configurations."""
-        return list(self.facts)
-
-    def started(self, cell: Cell) -> pd.DataFrame:
-        """Its trials, however they ended."""
-        return self._trials.iloc[self._rows.get(cell, [])]
-
-    def done(self, cell: Cell) -> pd.DataFrame:
-        """Those that ended well, in order of time."""
-        return self._finished.iloc[self._ended.get(cell, [])]
+        """The first trial of each configuration."""
+        self.started = _by_cell(trials)
+        """However they ended."""
+        self._done = _by_cell(ended(trials))
 
     def costs(self, cell: Cell, value: str = CPU) -> pd.Series:
-        """What they cost, ns a packet."""
-        return self._finished[value].iloc[self._ended.get(cell, [])].dropna().astype(float)
-
-    def without_collector(self, cell: Cell) -> pd.Series:
-        """Their CPU without that of the collector's own threads, ns a packet."""
-        done = self.done(cell)
-        return (done[CPU].astype(float) * (1 - done["gc_cpu_share"].astype(float))).dropna()
-
-    def compared(self, one: Cell, other: Cell, value: str = CPU) -> Comparison:
-        """One cell over another."""
-        return compare(self.costs(one, value), self.costs(other, value))
+        """Return what the trials of a cell that ended well cost, ns a packet, in order of time."""
+        rows = self._done.get(cell)
+        return pd.Series(dtype=float) if rows is None else rows[value].dropna().astype(float)
 
     def why_not(self, cell: Cell) -> str:
-        """Why a cell has no figure."""
-        return gap_of(self.started(cell)).text
+        """Return why a cell has no figure."""
+        return gap_of(self.started[cell]).text
 
-    def most_threads(self, configuration: str, topology: str) -> int:
-        """The most threads that a configuration has figures for; 0 where it has none."""
-        return max(
-            (cell.threads for cell in self._ended if (cell.configuration, cell.topology) == (configuration, topology)),
-            default=0,
-        )
 
-    def at_most_threads(self) -> list[Cell]:
-        """Of every configuration and topology, the cells with the most threads."""
-        return [
-            cell
-            for cell in self._rows
-            if cell in self._ended and cell.threads == self.most_threads(cell.configuration, cell.topology)
-        ]
+def _by_cell(trials: pd.DataFrame) -> dict[Cell, pd.DataFrame]:
+    groups = trials.groupby(KEYS, sort=False, observed=True)
+    return {Cell(str(a), str(b), int(str(c)), str(d)): group for (a, b, c, d), group in groups}

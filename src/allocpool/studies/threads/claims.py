@@ -1,5 +1,4 @@
-"""What claims on pools between threads (``claims.yaml``) are put to: apart the collectors of then, those of today, and
-C++."""
+"""What the claims of ``claims.yaml`` are put to: the collectors of then, those of today, and C++, each apart."""
 
 from __future__ import annotations
 
@@ -13,15 +12,15 @@ from allocpool.evidence import claims, declared
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.declared import Cells, claims_of
 from allocpool.packets.comparisons import IN_CPP, set_up_of
-from allocpool.studies.threads.cells import Campaign, Cell
+from allocpool.studies.threads.cells import KEYS, Campaign, Cell
 from allocpool.studies.threads.strategies import STRATEGIES
 
 THREADS = 2
 
 
 def cells_of(campaign: Campaign) -> Cells:
-    """Return the configurations of a campaign with what their configuration and their strategy are."""
-    return Cells([_cell(campaign, cell) for cell in campaign.cells], Cell._fields)
+    """Return the cells of a campaign with the facts of their configuration and of their strategy."""
+    return Cells([_cell(campaign, cell) for cell in campaign.started], tuple(KEYS))
 
 
 def _cell(campaign: Campaign, cell: Cell) -> declared.Cell:
@@ -35,12 +34,12 @@ CLAIMS = claims_of("threads", cells_of)
 
 
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
-    """Every claim, judged on each of its set-ups."""
+    """Judge every claim on each of its set-ups."""
     return claims.evaluate_apart(CLAIMS, partial(on_set_up, trials))
 
 
 def on_set_up(trials: pd.DataFrame, set_up: str) -> Campaign:
-    """The trials that a claim is put to on a set-up."""
+    """Return the trials that a claim is put to on a set-up."""
     if set_up == IN_CPP:
         return Campaign(trials[trials["language"] == "cpp"])
     runtime = trials["runtime"].astype("Int64")
@@ -48,5 +47,5 @@ def on_set_up(trials: pd.DataFrame, set_up: str) -> Campaign:
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    """Judge the claims on what a campaign left."""
     return evaluate(tables["trials"])

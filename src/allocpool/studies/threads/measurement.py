@@ -8,8 +8,8 @@ from allocpool.studies.realtime.measurement import RingBooks, Stretch
 from allocpool.trial.measurement import CpuTime, Iteration, Outcome
 
 
-class ThreadsStretches(TypedDict):
-    """Parts of the work that follow each other; between two of them all threads meet."""
+class ThreadsIterations(TypedDict):
+    """Parts that follow each other; between two of them all threads rest."""
 
     fill: list[Iteration]
     warmup: list[Iteration]
@@ -27,7 +27,7 @@ class ThreadsMeasurement(TypedDict):
     """Of mode ``threads``."""
 
     set_up_ns: int
-    iterations: ThreadsStretches
+    iterations: ThreadsIterations
     cpu: CpuTime
     counts: dict[str, int]
     """By the names of ``COUNTS`` in ``tables``, when every packet had been processed."""
@@ -37,7 +37,7 @@ class ThreadsMeasurement(TypedDict):
     live_at_end: int
     """Messages in queues and stores when the measured window ended."""
     held_at_end: int | None
-    """Messages that existed then, used or free; None where a library does not tell."""
+    """Messages that existed then, used or free; None where a library does not report it."""
     peak_rss_mb: float
     ticked: Ticked | None
     """Of a trial in real time."""

@@ -1,8 +1,7 @@
-"""Figures of many threads: all comparisons at a glance, cost against threads by strategy, losses by ring."""
+"""All comparisons of many threads at a glance."""
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
@@ -13,107 +12,62 @@ from allocpool.evidence.style import (
     ORANGE,
     PURPLE,
     SKY,
-    STATED,
     WIDTH,
     finish,
     log_axes,
     mark,
     nothing,
-    panels,
     rule,
 )
-from allocpool.evidence.trials import counted, finished
 from allocpool.packets.by_size import INCONCLUSIVE
 from allocpool.packets.cells import present
-from allocpool.studies.threads.cells import CPU
-from allocpool.studies.threads.strategies import LABELS, STRATEGIES, TOPOLOGIES, Strategy
+from allocpool.studies.threads.strategies import STRATEGIES, TOPOLOGIES
 
-_COLOURS = {row.label: row.colour for row in STRATEGIES.values()}
-
-
+COLOURS = {row.name: row.colour for row in STRATEGIES.values()}
 _LOCK, _ALL, _EACH, _RING, _LIBRARY = (
     "one pool under a lock", "one pool without a lock", "a part for each thread", "no pool: copies", "a library's",
 )  # fmt: skip
 _KINDS = {_LOCK: BLUE, _ALL: SKY, _EACH: GREEN, _RING: ORANGE, _LIBRARY: PURPLE}
+_DECIDED = "decided"
 
 
-def _kind(strategy: Strategy) -> str:
-    """What threads share of a pool, in a few words: more than that an overview can't tell apart."""
+def _kind(name: str) -> str:
+    """Return what threads share of a pool: more than that an overview can't show."""
+    strategy = STRATEGIES[name]
     if strategy.library is not None:
         return _LIBRARY
-    if strategy.name in ("locked", "copy_on_keep"):
-        return _LOCK if strategy.name == "locked" else _RING
-    return _ALL if strategy.shared == "all" else _EACH
+    return {"locked": _LOCK, "copy_on_keep": _RING}.get(name, _ALL if strategy.shared == "all" else _EACH)
 
 
 def overview(judged: pd.DataFrame) -> Figure:
-    """CPU over allocation's of every strategy by configuration, a panel for each topology: `story.judged` on one
-    screen."""
+    """Draw CPU over allocation's of every strategy by configuration, a panel for each topology: `story.judged`."""
     if judged.empty:
         return nothing("no pool has the trials that a verdict takes")
-    shown = judged.assign(kind=[_kind(STRATEGIES[str(name)]) for name in judged["strategy"]])
-    topologies = [name for name in TOPOLOGIES if name in set(shown["topology"])]
-    lines = [int(shown.loc[shown["topology"] == name, "configuration"].nunique()) for name in topologies]
-    grid = sns.FacetGrid(shown, row="topology", row_order=topologies, sharex=True, sharey=False,
-                         gridspec_kws={"height_ratios": lines}, height=1, aspect=WIDTH)  # fmt: skip
-    grid.figure.set_size_inches(WIDTH, 0.3 * sum(lines) + 0.45 * len(lines))
+    shown = judged.assign(
+        kind=judged["strategy"].map(_kind),
+        shown=judged["verdict"].where(judged["verdict"] == INCONCLUSIVE, _DECIDED),
+        line=judged.groupby("topology")["configuration"].transform(lambda names: pd.factorize(names)[0]),
+    )
     kinds = present(_KINDS, shown["kind"])
-    for topology, axis in zip(topologies, grid.axes.flat, strict=True):
+    shown["at"] = shown["line"] + (shown["kind"].map(kinds.index) - (len(kinds) - 1) / 2) * 0.8 / len(kinds)
+    topologies = present(TOPOLOGIES, shown["topology"])
+    lines = [int(shown.loc[shown["topology"] == name, "line"].max()) + 1 for name in topologies]
+    markers = {_DECIDED: "o", INCONCLUSIVE: "X"}
+    grid = sns.relplot(
+        shown, x="ratio", y="at", row="topology", row_order=topologies, hue="kind", hue_order=kinds, palette=_KINDS,
+        style="shown", markers=markers, legend=False, height=1, aspect=WIDTH,
+        facet_kws={"sharey": False, "gridspec_kws": {"height_ratios": lines}},
+    )  # fmt: skip
+    grid.figure.set_size_inches(WIDTH, 0.3 * sum(lines) + 0.45 * len(lines))
+    for topology, axis in grid.axes_dict.items():
         mine = shown[shown["topology"] == topology]
-        order = list(mine["configuration"].unique())
-        apart = [(kinds.index(kind) - (len(kinds) - 1) / 2) * 0.8 / len(kinds) for kind in mine["kind"]]
-        mine = mine.assign(at=mine["configuration"].map(order.index) + np.array(apart))
         axis.hlines(mine["at"], mine["low"], mine["high"], colors=mine["kind"].map(_KINDS), linewidth=0.8, alpha=0.7)
-        for is_open, marker, width in ((True, "|", 1.2), (False, "o", 0.0)):
-            part = mine[(mine["verdict"] == INCONCLUSIVE) == is_open]
-            axis.scatter(part["ratio"], part["at"], c=part["kind"].map(_KINDS), marker=marker, linewidth=width, s=36,
-                         zorder=3)  # fmt: skip
-        axis.set_yticks(range(len(order)), order)
-        axis.set(title=topology, ylabel="", ylim=(len(order) - 0.5, -0.5))
+        names = mine["configuration"].unique()
+        axis.set_yticks(range(len(names)), names)
+        axis.set(title=topology, ylabel="", ylim=(len(names) - 0.5, -0.5))
         axis.grid(False, axis="y")
     log_axes(grid, "x", [*shown[["ratio", "low", "high"]].to_numpy(float).ravel(), 1.0], 1.3, most=6)
     rule(grid, x=1.0)
     text = f"CPU over that of allocating: {shown['verdict'].value_counts().to_dict()}."
-    handles = [*(mark(name, _KINDS[name], "o") for name in kinds), mark(INCONCLUSIVE, marker="|")]
+    handles = [*(mark(name, _KINDS[name], "o") for name in kinds), mark(INCONCLUSIVE, marker="X")]
     return finish(grid, text, title="", x="CPU over allocation's, below 1 cheaper (log scale)", handles=handles)
-
-
-def cost_by_threads(trials: pd.DataFrame, topology: str) -> Figure:
-    """CPU a packet against the number of threads, a panel for each configuration; marks are trials, lines their
-    medians."""
-    done = finished(counted(trials))
-    done = done[done["topology"] == topology].dropna(subset=[CPU])
-    done = done.assign(strategy=done["strategy"].map(LABELS)).astype({CPU: float, "threads": int})
-    if done.empty:
-        return nothing(f"topology {topology} is not part of this campaign")
-    names = present(_COLOURS, done["strategy"])
-    shared = {"x": "threads", "y": CPU, "hue": "strategy", "hue_order": names, "palette": _COLOURS, "legend": False}
-    # Side by side at a number of workers, or they hide each other.
-    grid = sns.catplot(done, kind="point", **shared, **STATED, dodge=0.8 - 0.8 / len(names) or False, markersize=0,
-                       linewidth=1.2, sharey=False, sharex=False,
-                       **panels("configuration", done["configuration"].unique(), 3.0))  # fmt: skip
-    grid.map_dataframe(sns.stripplot, **shared, dodge=len(names) > 1, size=4, jitter=False)
-    grid.set(ylim=(0, None)).set_axis_labels("workers", "")
-    handles = [mark(name, _COLOURS[name], "o", "-") for name in names]
-    return finish(grid, f"CPU a packet, {topology}, by workers.", handles=handles, y="CPU of the process, ns a packet")
-
-
-def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
-    """Of the ticks that led to each ring, the share that found it full, by interval; a mark is a ring of a trial."""
-    paced = finished(counted(trials[trials["interval_ns"].notna()]))
-    shown = rings.merge(paced[["trial_id", "configuration", "topology", "strategy", "interval_ns"]], on="trial_id")
-    shown = shown[shown["generated"] > 0].assign(strategy=shown["strategy"].map(LABELS))
-    if shown.empty:
-        return nothing("no trial of this campaign ran in real time")
-    shown = shown.assign(
-        lost_percent=100 * shown["lost"] / shown["generated"], interval_us=shown["interval_ns"].astype(float) / 1e3,
-        panel=shown["configuration"] + ", " + shown["topology"],
-    )  # fmt: skip
-    names = present(_COLOURS, shown["strategy"])
-    grid = sns.relplot(
-        shown, x="interval_us", y="lost_percent", hue="strategy", hue_order=names, palette=_COLOURS, style="ring",
-        legend=False, facet_kws={"sharex": False, "sharey": False}, **panels("panel", shown["panel"].unique(), 2.7),
-    )  # fmt: skip
-    grid.set(ylim=(0, None)).set_axis_labels("interval between packets, µs", "lost of each ring, %")
-    text = f"Lost of the ticks of {len(shown)} rings, by interval: {int((shown['lost'] > 0).sum())} lost any."
-    return finish(grid, text, handles=[mark(name, _COLOURS[name], "o") for name in names])

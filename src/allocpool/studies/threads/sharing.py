@@ -8,20 +8,11 @@ from typing_extensions import TypedDict
 from allocpool.trial.measurement import Outcome
 
 
-class Misses(TypedDict):
-    """Of all threads; see ``allocpool_sharing.h``."""
-
-    accesses: int
-    cold_misses: int
-    true_sharing: int
-    false_sharing: int
-
-
 class SharingMeasurement(TypedDict):
     """Of mode ``threads_sharing``."""
 
-    misses: dict[str, Misses]
-    """By what the code was doing, one of ``PLACES`` in ``tables``."""
+    misses: dict[str, dict[str, int]]
+    """Of all threads by what the code was doing (``PLACES`` in ``tables``), and by kind (``allocpool_sharing.h``)."""
     received: int
     freed: int
     remote_frees: int

@@ -1,8 +1,7 @@
-"""Mode threads: the packets workload split at its seam between a receiver and workers.
+"""Specs of the packets workload split between a receiver and workers.
 
-A receiver obtains a message and fills it; a worker keeps it in its queue, parses it, stores it or frees it. Who does
-what the topology says; queue and store of the case are divided between the workers, so that the live set is that of
-one.
+A receiver obtains a message and fills it; a worker keeps it in its queue, parses it, stores it or frees it. Queue and
+store of the case are divided between the workers, so that the live set is that of one.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from allocpool.errors import OneOf, UserError
+from allocpool.errors import OneOf
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.host import usable_cores
 from allocpool.machine.perf import why_no_hardware_counters
@@ -32,7 +31,7 @@ from allocpool.packets.specs import (
     scaled_heap_mb,
 )
 from allocpool.packets.strategies import Language
-from allocpool.runtimes.collectors import check_combination, collector_named
+from allocpool.runtimes.collectors import collector_named, require_combination
 from allocpool.studies.realtime.specs import (
     HIGHEST_INTERVAL_NS,
     INPUT_QUEUE_MS,
@@ -56,17 +55,14 @@ TRAIN = 32
 CACHED = 384
 """Messages that a thread's cache holds at most."""
 BESIDE_WORKERS = 2
-"""Processors that real time takes beside those of its workers: the source's, and one for receiver or collector."""
+"""Processors that real time takes in addition: the source's, and one for receiver or collector."""
 UNPADDED = ("mpmc", "owner")
 """Strategies that have a form whose cells lie side by side."""
 MOST_SIMULATED = 15
 """Workers before a simulated cache, which remembers sixteen threads of a line."""
-SIMULATED_QUEUE, SIMULATED_STORE, SIMULATED_PACKETS, SIMULATED_TURN = 128, 64, 6000, 16
-_EXPECTED_SIMULATED_S = 2.0
 _MESSAGE_BYTES = 1536
 """At most, with parse results and what an allocator adds."""
 _SMALLEST_DIRECT_MB = 64
-_EXPECTED_NS_PER_PACKET = 400.0
 _LAYOUT_NAMES = tuple(dict.fromkeys(name for names in LAYOUTS.values() for name in names))
 _JAVA_ONLY = ("runtime", "collector", "heap_mb", "direct_mb", "pause_target_ms")
 
@@ -76,9 +72,9 @@ def _java(spec: dict[str, Any]) -> bool:
 
 
 def _out_at_once(spec: dict[str, Any]) -> int:
-    """Messages that can be in use: in queues, stores and hands, and between threads."""
-    beside = {"sharded": 2, "pipeline": BETWEEN + 4, "virtual": 2 * TRAIN}[spec["topology"]]
-    return int(spec["queue_size"] + spec["stored_count"] + spec["threads"] * beside)
+    """Messages that can be in use: in queues and stores, and between threads."""
+    between = {"sharded": 2, "pipeline": BETWEEN + 4, "virtual": 2 * TRAIN}[spec["topology"]]
+    return int(spec["queue_size"] + spec["stored_count"] + spec["threads"] * between)
 
 
 def _prepared(spec: dict[str, Any]) -> int:
@@ -102,11 +98,11 @@ def _default_direct_mb(spec: dict[str, Any]) -> int | None:
     return max(_SMALLEST_DIRECT_MB, math.ceil(factor * out * _MESSAGE_BYTES / 2**20), math.ceil(retained_mb))
 
 
-class CrewSpec(TrialSpec):
+class WorkersSpec(TrialSpec):
     """Packets without end on many threads: ``packets`` of them in all, or ``seconds`` of them measured."""
 
     topology: Topology = Field(description="who receives and who works")
-    threads: int = Field(ge=1, le=MOST_THREADS, description="workers; beside them a pipeline has its receiver")
+    threads: int = Field(ge=1, le=MOST_THREADS, description="workers; a pipeline has its receiver in addition")
     language: Language = "java"
     layout: Annotated[str, OneOf("layout", _LAYOUT_NAMES)] = "heap"
     strategy: StrategyName
@@ -144,16 +140,12 @@ class CrewSpec(TrialSpec):
     )
     source_yields: bool = Field(
         default=False,
-        description="real time with fewer processors than it takes: source and receivers sleep while nothing is due, "
-        "so that its losses say nothing of pools",
+        description="real time with too few processors: source and receivers sleep while nothing is due; no finding",
     )
     padded: bool = Field(
         default=True, description="what threads exchange in a pool lies two cache lines apart; mpmc and owner only"
     )
-    counted: bool = Field(
-        default=False,
-        description="the processor's counters are read in that time, for events and not for the time it takes",
-    )
+    counted: bool = Field(default=False, description="hardware counters are read in that time, which takes time")
     heap_mb: int | None = Field(
         gt=0,
         default_factory=lambda spec: (
@@ -172,7 +164,7 @@ class CrewSpec(TrialSpec):
     @model_validator(mode="before")
     @classmethod
     def _one_line_serves_both_languages(cls, settings: Any) -> Any:
-        """C++ has no runtime and no collector: those of a line for Java are left out of its trial."""
+        # C++ has no runtime and no collector: those of a line for Java are left out of its trial.
         if isinstance(settings, dict) and settings.get("language") == "cpp":
             return {name: value for name, value in settings.items() if name not in ("runtime", "collector")}
         return settings
@@ -182,10 +174,7 @@ class CrewSpec(TrialSpec):
         if reason := why_not(self.language, self.topology, self.layout, self.strategy):
             raise ValueError(reason)
         if self.language == "java":
-            try:
-                check_combination(self.collector or "", self.runtime or 0)
-            except UserError as error:
-                raise ValueError(str(error)) from error
+            require_combination(self.collector, self.runtime)
             if self.allocator is not None:
                 raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
             if self.topology == "virtual" and (self.runtime or 0) < FIRST_WITH_VIRTUAL_THREADS:
@@ -240,7 +229,7 @@ class CrewSpec(TrialSpec):
 
     @property
     def processors(self) -> int:
-        """Threads that want a processor at the same time; in real time those of all threads, whatever they wait for."""
+        """Threads that want a processor at the same time; in real time all, whatever they wait for."""
         if self.interval_ns is not None and not self.source_yields:
             return self.threads + BESIDE_WORKERS
         return self.threads + (1 if self.topology == "pipeline" else 0)
@@ -267,15 +256,15 @@ class CrewSpec(TrialSpec):
     def cell_name(self) -> str:
         unpadded = ("" if self.padded else " unpadded") + (" counted" if self.counted else "")
         configuration = configuration_of(self.model_dump())
-        return f"{self.topology} x {self.threads}, {configuration}, {self.strategy}{unpadded}{self.pace_in_words()}"
+        return f"{self.topology} x {self.threads}, {configuration}, {self.strategy}{unpadded}{self.pace()}"
 
-    def pace_in_words(self) -> str:
-        """Of real time, with a comma before it; empty of batch."""
+    def pace(self) -> str:
+        """Return the pace in words, after a comma; empty of batch."""
         return f", every {self.interval_ns:g} ns" if self.interval_ns else ""
 
     def expected_seconds(self) -> float:
         packets = self.packets or self.fill_packets
-        packets_s = (packets + self.pool_size) * _EXPECTED_NS_PER_PACKET / self.threads / 1e9
+        packets_s = (packets + self.pool_size) * 400 / self.threads / 1e9
         warmups = 2 if self.interval_ns else 1  # before the source, and of its ticks
         lasts_s = warmups * self.warmup_seconds + self.seconds if self.seconds else 0.0
         return SET_UP_S[self.language] + packets_s + lasts_s
@@ -303,20 +292,14 @@ class CrewSpec(TrialSpec):
         return Needs(jvm=jvm, native="packets" if self.interval_ns else None)
 
 
-class ThreadsSpec(CrewSpec):
-    """One trial."""
-
+class ThreadsSpec(WorkersSpec):
     CHILD: ClassVar[str] = "allocpool.studies.threads.child.threads"
 
     mode: Literal["threads"] = "threads"
 
 
-class ThreadsSearchSpec(CrewSpec):
-    """The minimum sustainable inter-arrival time at which nothing is lost, searched for as in the real-time study from
-    ``interval_ns`` down.
-
-    Trials of full length last ``seconds``.
-    """
+class ThreadsSearchSpec(WorkersSpec):
+    """Search for the minimum sustainable inter-arrival time from ``interval_ns`` down, by trials of ``seconds``."""
 
     CHILD: ClassVar[str] = "allocpool.studies.threads.child.search"
 
@@ -346,7 +329,7 @@ class ThreadsSearchSpec(CrewSpec):
             raise ValueError(f"probe_seconds {self.probe_seconds:g} is longer than seconds {self.seconds:g}")
         return self
 
-    def pace_in_words(self) -> str:
+    def pace(self) -> str:
         return f", searched from {self.low_ns:g} to {self.interval_ns:g} ns"
 
     def expected_seconds(self) -> float:
@@ -354,28 +337,22 @@ class ThreadsSearchSpec(CrewSpec):
         return (4 + 4 * self.confirmations) * one_s + 12 * (self.warmup_seconds + self.probe_seconds)
 
 
-class SharingSpec(CrewSpec):
-    """How often a thread finds a cache line gone because another one wrote to it, and whether for anything: the C++
-    workload before a simulated cache. Its sizes are small, for every access is simulated; no time of it is a cost."""
+class SharingSpec(WorkersSpec):
+    """The C++ workload before a simulated cache. Sizes are small, for every access is simulated; no time is a cost."""
 
     CHILD: ClassVar[str] = "allocpool.studies.threads.child.sharing"
 
     mode: Literal["threads_sharing"] = "threads_sharing"
     language: Literal["cpp"] = "cpp"
-    queue_size: int = Field(default=SIMULATED_QUEUE, gt=0, description="of all workers together")
-    stored_count: int = Field(default=SIMULATED_STORE, gt=0, description="of all workers together")
-    packets: int | None = Field(default=SIMULATED_PACKETS, gt=0, le=10**6, description="in all")
+    queue_size: int = Field(default=128, gt=0, description="of all workers together")
+    stored_count: int = Field(default=64, gt=0, description="of all workers together")
+    packets: int | None = Field(default=6000, gt=0, le=10**6, description="in all")
     fill: int = Field(
         default_factory=lambda spec: packets_to_fill(spec["queue_size"], spec["stored_count"]),
         ge=1,
         description="of them, those after which queues and stores are full; misses count from there",
     )
-    turn: int = Field(
-        default=SIMULATED_TURN,
-        ge=1,
-        le=10**6,
-        description="accesses that a thread makes before it is another one's turn, in the mean",
-    )
+    turn: int = Field(default=16, ge=1, le=10**6, description="accesses of a thread before another's turn, in the mean")
 
     @model_validator(mode="after")
     def _simulated(self) -> Self:
@@ -397,24 +374,24 @@ class SharingSpec(CrewSpec):
             return "a simulated cache needs a linker that wraps functions, as Linux has: choose mode=threads"
         return super().refused_here()
 
-    def pace_in_words(self) -> str:
+    def pace(self) -> str:
         return ", before a simulated cache"
 
     def expected_seconds(self) -> float:
-        return _EXPECTED_SIMULATED_S
+        return 2.0
 
     def needs(self) -> Needs:
         return Needs(native="sharing", allocator=self.allocator)
 
 
 def _heap_for_live(spec: dict[str, Any]) -> int:
-    """What the live set of a case with its pool takes at a third of the heap, MiB."""
+    """Return the heap, MiB, of which the live set with its pool takes a third."""
     live = max(int(spec["queue_size"] + spec["stored_count"]), int(spec["pool_size"]))
     return math.ceil(3 * live * _MESSAGE_BYTES / 2**20)
 
 
 def configuration_of(spec: dict[str, Any]) -> str:
-    """The row of a results table: layout with collector and runtime, or with allocator."""
+    """Return a row's name in tables: layout with collector and runtime, or with allocator."""
     if spec["language"] == "cpp":
         allocator = "" if spec["allocator"] == DEFAULT_ALLOCATOR else f" / {spec['allocator']}"
         return f"C++ {spec['layout']}{allocator}"

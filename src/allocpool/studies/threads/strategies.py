@@ -1,6 +1,5 @@
-"""Where a message comes from when many threads ask: one row says all that specs, plans, tables and figures must know of
-a strategy; what it does is in ``workloads/threads`` and ``native/src/threads``.
-"""
+"""Where a message comes from when many threads ask: a row is all that specs, plans, tables and figures need. The code
+is in ``workloads/threads`` and ``native/src/threads``."""
 
 from __future__ import annotations
 
@@ -27,12 +26,7 @@ class Strategy:
     """Where a message comes from.
 
     Attributes:
-        name: in specs and tables, as one types it.
-        means: in a few words.
         shared: what threads have in common of it.
-        colour: of figures.
-        languages: those that have it.
-        topologies: those that it makes sense with.
         layouts: those that it goes with; None: all of the language that are no contradiction to it.
         library: whose it is; None: ours.
     """
@@ -48,7 +42,7 @@ class Strategy:
 
     @property
     def label(self) -> str:
-        """Its name as figures and tables tell it: in words, a library's as that spells itself."""
+        """Its name in figures and tables: in words, a library's as that spells itself."""
         words = self.name.replace("_", " ")
         return words if self.library is None else f"{self.library}{words[len(self.library) :]}"
 
@@ -94,16 +88,14 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
 )  # fmt: skip
 """Every strategy by its name, in the order of tables."""
 LABELS: Mapping[str, str] = MappingProxyType({row.name: row.label for row in STRATEGIES.values()})
-"""How each is reported, by its name."""
 BEST_KNOWN = ("owner", "netty_pooled", "locked")
 """The pool that allocation is first compared with, the first of these that there is: what mimalloc's design gives, what
-users of Netty have, and for virtual threads, which are nobody's owners, one for all."""
-OURS = tuple(row.name for row in STRATEGIES.values() if row.library is None)
+users of Netty have, and for virtual threads, which own nothing, one for all."""
 StrategyName = Annotated[str, OneOf("strategy", STRATEGIES)]
 
 
 def offered(language: Language, topology: str, layout: str) -> tuple[str, ...]:
-    """The strategies that make sense together with these."""
+    """Return the strategies that make sense together with these."""
     return tuple(
         row.name
         for row in STRATEGIES.values()
@@ -115,7 +107,7 @@ def offered(language: Language, topology: str, layout: str) -> tuple[str, ...]:
 
 
 def why_not(language: Language, topology: str, layout: str, strategy: str) -> str | None:
-    """One line that says why these don't go together, or None when they do."""
+    """Return in one line why these don't go together, or None when they do."""
     if language == "cpp" and topology == "virtual":
         return "topology virtual is of Java: choose topology sharded or pipeline, or language java"
     if layout not in LAYOUTS[language]:

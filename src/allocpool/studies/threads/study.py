@@ -1,14 +1,13 @@
 """Study 10, many threads: who frees what another one allocated?
 
-A receiver obtains a message, a worker frees it; strategies differ in what threads share for that. Threads are an axis;
-a plan that asks for more of them than the machine has processors says so, for then threads take turns, and a lock's
-holder may be the one that waits.
+A receiver obtains a message, a worker frees it; strategies differ in what threads share for that. A plan reports where
+it asks for more threads than the machine has processors: then they take turns.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,12 +24,11 @@ from allocpool.studies.threads.sharing import SharingMeasurement
 from allocpool.studies.threads.specs import (
     FIRST_WITH_VIRTUAL_THREADS,
     MOST_THREADS,
-    SIMULATED_TURN,
     UNPADDED,
-    CrewSpec,
     SharingSpec,
     ThreadsSearchSpec,
     ThreadsSpec,
+    WorkersSpec,
 )
 from allocpool.studies.threads.strategies import BEST_KNOWN, LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
 from allocpool.studies.threads.tables import (
@@ -59,23 +57,12 @@ class Group(BaseModel):
     strategies: tuple[StrategyName, ...] = Field(min_length=1)
     case: Case = "B"
     intervals_ns: tuple[float, ...] = Field(default=(), description="real time at these intervals; none: batch")
-    search: bool = Field(
-        default=False,
-        description="in real time the minimum sustainable inter-arrival time without loss is searched for",
-    )
-    unpadded: bool = Field(
-        default=False,
-        description="beside each strategy that has it also the form whose cells lie side by side",
-    )
-    counted: bool = Field(
-        default=False, description="beside each also one whose events the processor counts, where it can"
-    )
-    simulated: bool = Field(
-        default=False,
-        description="before a simulated cache in place of real time and batch: C++, once, for it has no time",
-    )
+    search: bool = Field(default=False, description="real time: search for the minimum sustainable inter-arrival time")
+    unpadded: bool = Field(default=False, description="each also with its cells side by side, where it has that form")
+    counted: bool = Field(default=False, description="each also with hardware counters, where they can be read")
+    simulated: bool = Field(default=False, description="C++ before a simulated cache, once, for it has no time")
     turns: tuple[int, ...] = Field(
-        default=(SIMULATED_TURN,), min_length=1, description="simulated: accesses of a thread before another one's turn"
+        default=(16,), min_length=1, description="simulated: accesses of a thread before another one's turn"
     )
     crowded: bool = Field(default=False, description="also where threads are more than processors")
 
@@ -90,14 +77,12 @@ class Group(BaseModel):
         for settings in self.configurations():
             if settings["layout"] not in LAYOUTS[settings["language"]]:
                 raise ValueError(why_not(settings["language"], "sharded", settings["layout"], "alloc"))
-            for topology in self.topologies:
-                names = [name for name in self.strategies if _offered(settings, topology, name)]
-                if names:
-                    ThreadsSpec(topology=topology, threads=1, strategy=names[0], packets=1, **settings)
+        for settings in self.cells():
+            ThreadsSpec(**{**settings, "threads": 1}, packets=1)
         return self
 
     def configurations(self) -> Iterator[dict[str, Any]]:
-        """Settings of a trial for each configuration."""
+        """Yield the settings of each configuration."""
         for text in self.java:
             layout, collector, runtime = _words(text, "LAYOUT/COLLECTOR/RUNTIME")
             if not runtime.isdigit():
@@ -107,18 +92,20 @@ class Group(BaseModel):
             layout, allocator = _words(text, "LAYOUT/ALLOCATOR")
             yield {"language": "cpp", "layout": layout, "allocator": allocator}
 
+    def cells(self) -> Iterator[dict[str, Any]]:
+        """Yield the settings of each configuration with each topology, strategy and number of threads that it has."""
+        each = itertools.product(self.configurations(), self.topologies, self.strategies, self.threads)
+        for settings, topology, strategy, threads in each:
+            too_old = topology == "virtual" and settings.get("runtime", 0) < FIRST_WITH_VIRTUAL_THREADS
+            if not too_old and why_not(settings["language"], topology, settings["layout"], strategy) is None:
+                yield {**settings, "topology": topology, "strategy": strategy, "threads": threads}
+
 
 def _words(text: str, form: str) -> list[str]:
     words = text.split("/")
     if len(words) != len(form.split("/")):
         raise ValueError(f"{text!r} is not {form}")
     return words
-
-
-def _offered(settings: dict[str, Any], topology: Topology, strategy: str) -> bool:
-    if topology == "virtual" and settings.get("runtime", 0) < FIRST_WITH_VIRTUAL_THREADS:
-        return False
-    return why_not(settings["language"], topology, settings["layout"], strategy) is None
 
 
 class ThreadsProfile(StudyProfile):
@@ -132,108 +119,66 @@ class ThreadsProfile(StudyProfile):
 
 
 def plan_threads(profile: ThreadsProfile, machine: Machine) -> list[Planned]:
-    """Every configuration in every block; those with more threads than processors say so."""
+    """Return every configuration in every block; those with more threads than processors say so."""
     cores = profile.cores or machine.cores
-    planned = []
-    for block in range(profile.blocks):
-        specs = dict.fromkeys(spec for group in profile.groups.values() for spec in _specs(profile, group, block))
-        crowded = _crowded(profile)
-        planned += [Planned(spec, _too_many(spec, cores, crowded)) for spec in specs]
-    return planned
-
-
-def _crowded(profile: ThreadsProfile) -> set[tuple[str, int]]:
-    return {
+    crowded = {
         (topology, threads)
         for group in profile.groups.values()
         if group.crowded
         for topology in group.topologies
         for threads in group.threads
     }
+    planned = []
+    for block in range(profile.blocks):
+        specs = dict.fromkeys(spec for group in profile.groups.values() for spec in _specs(profile, group, block))
+        planned += [Planned(spec, _too_many(spec, cores, crowded)) for spec in specs]
+    return planned
 
 
-def _too_many(spec: CrewSpec, cores: int, crowded: set[tuple[str, int]]) -> str | None:
+def _too_many(spec: WorkersSpec, cores: int, crowded: Collection[tuple[str, int]]) -> str | None:
     if spec.processors <= cores:
         return None
     if spec.interval_ns is not None:
         return f"real time with {spec.threads} threads takes {spec.processors} processors, this machine has {cores}"
     if (spec.topology, spec.threads) in crowded:
         return None
-    beside = " and a receiver" if spec.processors > spec.threads else ""
-    return f"{spec.threads} threads{beside} are more than the {cores} processors of this machine"
+    receiver = " and a receiver" if spec.processors > spec.threads else ""
+    return f"{spec.threads} threads{receiver} are more than the {cores} processors of this machine"
 
 
-def _searches(profile: ThreadsProfile, group: Group, block: int) -> Iterator[ThreadsSearchSpec]:
-    for settings in group.configurations():
-        for topology, strategy, threads in itertools.product(group.topologies, group.strategies, group.threads):
-            if topology != "virtual" and _offered(settings, topology, strategy):
-                yield ThreadsSearchSpec(
-                    block=block, topology=topology, threads=threads, strategy=strategy, case=group.case,
-                    scale=profile.scale, seconds=profile.seconds, warmup_seconds=profile.warmup_seconds, **settings,
-                )  # fmt: skip
-
-
-def _spacings(group: Group, strategy: str) -> tuple[bool, ...]:
-    """Whether cells are padded."""
-    return (True, False) if group.unpadded and strategy in UNPADDED else (True,)
-
-
-def _simulations(group: Group) -> Iterator[SharingSpec]:
-    """Sizes of their own: what is shared does not hang on them, and every access takes its time."""
-    for settings in group.configurations():
-        for topology, strategy, threads in itertools.product(group.topologies, group.strategies, group.threads):
-            if _offered(settings, topology, strategy):
-                for padded, turn in itertools.product(_spacings(group, strategy), group.turns):
-                    yield SharingSpec(
-                        topology=topology, threads=threads, strategy=strategy, padded=padded, turn=turn, **settings
-                    )  # fmt: skip
-
-
-def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[CrewSpec]:
-    if group.simulated:
-        yield from _simulations(group) if block == 0 else ()
-        return
-    if group.search:
-        yield from _searches(profile, group, block)
-        return
-    for settings in group.configurations():
-        for topology in group.topologies:
-            for strategy in group.strategies:
-                if not _offered(settings, topology, strategy):
-                    continue
-                for threads, interval_ns, padded, counted in itertools.product(
-                    group.threads,
-                    group.intervals_ns or (None,),
-                    _spacings(group, strategy),
-                    (False, True) if group.counted else (False,),
-                ):
-                    yield ThreadsSpec(
-                        block=block, topology=topology, threads=threads, strategy=strategy, case=group.case,
-                        scale=profile.scale, seconds=profile.seconds, warmup_seconds=profile.warmup_seconds,
-                        interval_ns=interval_ns, padded=padded, counted=counted, **settings,
-                    )  # fmt: skip
+def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[WorkersSpec]:
+    shared: dict[str, Any] = {
+        "block": block, "case": group.case, "scale": profile.scale, "seconds": profile.seconds,
+        "warmup_seconds": profile.warmup_seconds,
+    }  # fmt: skip
+    for cell in group.cells():
+        spacings = (True, False) if group.unpadded and cell["strategy"] in UNPADDED else (True,)
+        if group.simulated:
+            for padded, turn in itertools.product(spacings, group.turns if block == 0 else ()):
+                yield SharingSpec(**cell, padded=padded, turn=turn)
+        elif group.search:
+            if cell["topology"] != "virtual":
+                yield ThreadsSearchSpec(**cell, **shared)
+        else:
+            counted = (False, True) if group.counted else (False,)
+            for interval_ns, padded, counts in itertools.product(group.intervals_ns or (None,), spacings, counted):
+                yield ThreadsSpec(**cell, **shared, interval_ns=interval_ns, padded=padded, counted=counts)
 
 
 def questions(profile: ThreadsProfile, machine: Machine) -> list[Question[TrialSpec]]:
-    """Allocation against each pool, by the CPU of a packet, where both are planned for the same threads. Primary
+    """Return allocation against each pool, by the CPU of a packet, where both are planned for the same threads. Primary
     against the best-known pool at two threads, which no other study asks; of one thread the batch study asks it first.
     """
-    cells: dict[tuple[object, ...], dict[str, ThreadsSpec]] = {}
+    cells: dict[ThreadsSpec, dict[str, ThreadsSpec]] = {}
     for item in plan_threads(profile, machine):
         spec = item.spec
         if not isinstance(spec, ThreadsSpec) or spec.block or item.unavailable:
             continue
         if spec.interval_ns is None and spec.padded and not spec.counted:
-            key = (
-                spec.topology,
-                spec.threads,
-                spec.language,
-                spec.layout,
-                spec.collector,
-                spec.runtime,
-                spec.allocator,
+            but_for_the_strategy = spec.model_copy(
+                update={"strategy": "", "pool_size": 0, "direct_mb": 0, "heap_mb": 0}
             )
-            cells.setdefault((*key, spec.case), {})[spec.strategy] = spec
+            cells.setdefault(but_for_the_strategy, {})[spec.strategy] = spec
     return [
         Question(by_strategy["alloc"], pool, primary=pool.threads == FIRST_ASKED and name == best)
         for by_strategy in cells.values()
@@ -245,26 +190,25 @@ def questions(profile: ThreadsProfile, machine: Machine) -> list[Question[TrialS
 
 
 def catalogue(profile: ThreadsProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per topology and strategy of each language, with the threads that the profile runs of it."""
+    """Return a row per topology and strategy of each language, with the threads that the profile runs of it."""
+    threads: dict[tuple[str, str, str], list[tuple[int, str | None]]] = {}
+    for item in planned:
+        if isinstance(spec := item.spec, ThreadsSpec):
+            key = (spec.language, spec.topology, spec.strategy)
+            threads.setdefault(key, []).append((spec.threads, item.unavailable))
     rows = []
     for row in STRATEGIES.values():
-        for topology in row.topologies:
-            for language in row.languages:
-                if why_not(language, topology, (row.layouts or LAYOUTS[language])[0], row.name) is not None:
-                    continue
-                mine = [
-                    (item.spec, item.unavailable)
-                    for item in planned
-                    if isinstance(item.spec, ThreadsSpec)
-                    and (item.spec.language, item.spec.topology, item.spec.strategy) == (language, topology, row.name)
-                ]
-                gaps = sorted({unavailable for _, unavailable in mine if unavailable})
-                runs = sorted({spec.threads for spec, unavailable in mine if not unavailable})
-                rows.append({
-                    "language": language, "topology": topology, "strategy": row.name, "means": row.means,
-                    "planned": bool(runs), "threads": ", ".join(map(str, runs)),
-                    "left_out_because": "; ".join(gaps) or (None if runs else f"not in profile {profile.profile}"),
-                })  # fmt: skip
+        for topology, language in itertools.product(row.topologies, row.languages):
+            if why_not(language, topology, (row.layouts or LAYOUTS[language])[0], row.name) is not None:
+                continue
+            mine = threads.get((language, topology, row.name), [])
+            runs = sorted({count for count, unavailable in mine if not unavailable})
+            gaps = sorted({unavailable for _, unavailable in mine if unavailable})
+            rows.append({
+                "language": language, "topology": topology, "strategy": row.name, "means": row.means,
+                "planned": bool(runs), "threads": ", ".join(map(str, runs)),
+                "left_out_because": "; ".join(gaps) or (None if runs else f"not in profile {profile.profile}"),
+            })  # fmt: skip
     return pd.DataFrame(rows)
 
 

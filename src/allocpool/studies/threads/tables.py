@@ -1,8 +1,8 @@
-"""Tidy tables of trials on many threads: one row per trial, and its CPU time by thread group."""
+"""Tidy tables of trials on many threads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -54,45 +54,52 @@ COUNTS = {
     "discarded": "messages dropped, not pooled, after the start",
     "remote_frees": "messages freed by another thread than the one that had obtained them",
     "prepared": "messages made before the start",
-    "pooled": "free messages in pools and caches; -1 where a library does not tell",
+    "pooled": "free messages in pools and caches; -1 where a library does not report it",
 }
 
 EVENTS = {
-    "cycles": "of all threads in user mode, over packets; empty where the processor's counters were not read",
+    "cycles": "of all threads in user mode, over packets; empty where no hardware counters were read",
     "instructions": "likewise",
     "llc_misses": "reads that missed the last level of caches, likewise",
     "l1d_misses": "reads that missed the cache nearest to the core, likewise",
 }
 
+_STATED = {
+    "language": choice(get_args(Language), "language of the workload"),
+    "topology": choice(TOPOLOGIES, "which thread does which part"),
+    "threads": Column("int64", POSITIVE, description="workers; a pipeline has its receiver in addition"),
+    "layout": text("where buffers and parse results live"),
+    "strategy": choice(STRATEGIES, "where a message comes from"),
+    "runtime": whole("feature release of the JDK; empty for C++", None),
+    "collector": text("garbage collector; empty for C++", nullable=True),
+    "allocator": text("what C++ new reaches; empty for Java", nullable=True),
+    "case": choice(CASES, "sizes of queue and store"),
+    "scale": Column("float64", POSITIVE, description="factor on queue, store and heap"),
+    "heap_mb": whole("-Xms and -Xmx, MiB; empty for C++", None),
+    "queue_size": Column("int64", POSITIVE, description="messages in all queues together"),
+    "stored_count": Column("int64", POSITIVE, description="messages in all stores together"),
+    "pool_size": Column("int64", COUNT, description="messages made before the start"),
+    "interval_ns": number("real time: between ticks of the source, ns; empty in batch"),
+    "input_queue_ms": number("real time: ticks that wait in all rings together at most, as a time, ms"),
+    "source_yields": Column("bool", description="source and receivers slept while nothing was due: no finding"),
+    "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
+    "counted": Column("bool", description="hardware counters were read in that time, which takes time"),
+}
+"""Columns of the settings of a trial."""
+_SEARCHED = ("topology", "threads", "strategy", "case", "scale", "input_queue_ms", "source_yields")
+_SIMULATED = ("topology", "threads", "layout", "strategy", "allocator", "padded", "queue_size", "stored_count")
+_CONFIGURATION = {"configuration": text("layout with collector and runtime, or with allocator")}
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
-        "language": choice(get_args(Language), "language of the workload"),
-        "topology": choice(TOPOLOGIES, "which thread does which part"),
-        "threads": Column("int64", POSITIVE, description="workers; beside them a pipeline has its receiver"),
-        "layout": text("where buffers and parse results live"),
-        "strategy": choice(STRATEGIES, "where a message comes from"),
-        "runtime": whole("feature release of the JDK; empty for C++", None),
-        "collector": text("garbage collector; empty for C++", nullable=True),
-        "allocator": text("what C++ new reaches; empty for Java", nullable=True),
-        "configuration": text("layout with collector and runtime, or with allocator"),
-        "case": choice(CASES, "sizes of queue and store"),
-        "scale": Column("float64", POSITIVE, description="factor on queue, store and heap"),
-        "heap_mb": whole("-Xms and -Xmx, MiB; empty for C++", None),
-        "queue_size": Column("int64", POSITIVE, description="messages in all queues together"),
-        "stored_count": Column("int64", POSITIVE, description="messages in all stores together"),
-        "pool_size": Column("int64", COUNT, description="messages made before the start"),
-        "interval_ns": number("real time: between ticks of the source, ns; empty in batch"),
-        "input_queue_ms": number("real time: ticks that wait in all rings together at most, as a time, ms"),
-        "source_yields": Column("bool", description="source and receivers slept while nothing was due: no finding"),
-        "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
-        "counted": Column("bool", description="the processor's counters were read in that time, which takes time, too"),
+        **_STATED,
+        **_CONFIGURATION,
         **{f"{event}_per_packet": number(what) for event, what in EVENTS.items()},
         "loss_ratio": number("real time: ticks lost over ticks generated, after the warm-up"),
         "delay_p99_us": number("real time: 99th percentile of the delay from due to received, µs"),
         "packets": whole("packets of the measured window"),
         "ns_per_packet": number("wall time of the measured window over its packets, all threads together, ns"),
-        "cpu_ns_per_packet": number("CPU of the whole process over the same packets, its collector's too, ns"),
+        "cpu_ns_per_packet": number("CPU of the process over the same packets, its collector's too, ns"),
         "gc_cpu_share": number("of that CPU, what the collector's threads took"),
         "drift_percent": number("how much dearer a packet is in the second half of the window, percent", None),
         "remote_share": number("of all frees, those by another thread than the one that had obtained the message"),
@@ -109,35 +116,33 @@ TRIALS = DataFrameSchema(
     strict=True,
     coerce=True,
 )
+_RING_COUNTS = {
+    "generated": "ticks that led to it, after the warm-up",
+    "received": "of them, those that were taken out of it",
+    "lost": "of them, those that found it full",
+    "left": "of them, those that were still in it at the end",
+}
 RINGS = DataFrameSchema(
     {
         "trial_id": text("the trial, in real time"),
         "ring": Column("int64", COUNT, description="its number, from 0: a worker's, or the one of the receiver"),
-        "generated": Column("int64", COUNT, description="ticks that led to it, after the warm-up"),
-        "received": Column("int64", COUNT, description="of them, those that were taken out of it"),
-        "lost": Column("int64", COUNT, description="of them, those that found it full"),
-        "left": Column("int64", COUNT, description="of them, those that were still in it at the end"),
+        **{name: Column("int64", COUNT, description=what) for name, what in _RING_COUNTS.items()},
     },
     strict=True,
     coerce=True,
 )
+_BRACKETS = {
+    "ndr_fails_ns": "largest interval that loses something, ns; empty where none that was tried does",
+    "ndr_passes_ns": "minimum sustainable inter-arrival time, ns: nothing is lost; empty where none that was tried is",
+    "pdr_fails_ns": "the same, of next to nothing",
+    "pdr_passes_ns": "the same, of next to nothing",
+}
 SEARCHES = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
-        "configuration": text("layout with collector and runtime, or with allocator"),
-        "topology": choice(TOPOLOGIES, "which thread does which part"),
-        "threads": Column("int64", POSITIVE, description="workers"),
-        "strategy": choice(STRATEGIES, "where a message comes from"),
-        "case": choice(CASES, "sizes of queue and store"),
-        "scale": Column("float64", POSITIVE, description="factor on queue, store and heap"),
-        "input_queue_ms": number("ticks that wait in all rings together at most, as a time, ms"),
-        "source_yields": Column("bool", description="source and receivers slept while nothing was due: no finding"),
-        "ndr_fails_ns": number("largest interval that loses something, ns; empty where none that was tried does"),
-        "ndr_passes_ns": number(
-            "minimum sustainable inter-arrival time that loses nothing, ns; empty where none that was tried does"
-        ),
-        "pdr_fails_ns": number("the same, of next to nothing"),
-        "pdr_passes_ns": number("the same, of next to nothing"),
+        **_CONFIGURATION,
+        **{name: _STATED[name] for name in _SEARCHED},
+        **{name: number(what) for name, what in _BRACKETS.items()},
         "probes": whole("measurements that it took"),
     },
     strict=True,
@@ -150,27 +155,17 @@ PLACES = {
     "other": "all else of the trial",
 }
 """What the code was doing when a line was missing."""
-_SHARING = {
-    "coherence_misses_per_packet": "misses of lines that the thread had had, over packets: their sum",
-    "true_sharing_per_packet": "of them, those that brought the thread a value that it then used",
-    "false_sharing_per_packet": "of them, those that brought nothing it used before the line was gone again",
-}
 SHARING = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
-        "topology": choice(TOPOLOGIES, "which thread does which part"),
-        "threads": Column("int64", POSITIVE, description="workers; beside them a pipeline has its receiver"),
-        "layout": text("where buffers and parse results live"),
-        "strategy": choice(STRATEGIES, "where a message comes from"),
-        "allocator": text("what C++ new reaches"),
-        "configuration": text("layout with allocator"),
-        "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
-        "queue_size": Column("int64", POSITIVE, description="messages in all queues together"),
-        "stored_count": Column("int64", POSITIVE, description="messages in all stores together"),
+        **{name: _STATED[name] for name in _SIMULATED},
+        **_CONFIGURATION,
         "turn": Column("int64", POSITIVE, description="accesses of a thread before another one's turn, in the mean"),
         "packets": whole("packets that count"),
         "cold_misses_per_packet": number("first accesses of a thread to a line, over packets"),
-        **{name: number(what) for name, what in _SHARING.items()},
+        "coherence_misses_per_packet": number("misses of lines that the thread had had, over packets: their sum"),
+        "true_sharing_per_packet": number("of them, those that brought the thread a value that it then used"),
+        "false_sharing_per_packet": number("of them, those that brought nothing it used before the line was gone"),
         **{
             f"{place}_{kind}_per_packet": number(f"of these, while the code was at: {what}")
             for kind in ("true_sharing", "false_sharing")
@@ -180,68 +175,42 @@ SHARING = DataFrameSchema(
     },
     strict=True,
     coerce=True,
-)  # fmt: skip
+)
 SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS, "searches": SEARCHES, "sharing": SHARING}
-_STATED = (
-    "language", "topology", "threads", "layout", "strategy", "runtime", "collector", "allocator", "case", "scale",
-    "heap_mb", "queue_size", "stored_count", "pool_size", "interval_ns", "input_queue_ms", "source_yields", "padded",
-    "counted",
-)  # fmt: skip
 
 
-_SEARCHED = ("topology", "threads", "strategy", "case", "scale", "input_queue_ms", "source_yields")
+def _stated(record: TrialRecord, names: Iterable[str]) -> Row:
+    settings = {name: record.spec[name] for name in names}
+    return {**trial_row(record), **settings, "configuration": configuration_of(record.spec)}
 
 
-def _search_row(record: TrialRecord) -> Row:
-    row = {
-        **trial_row(record), **{name: record.spec[name] for name in _SEARCHED},
-        "configuration": configuration_of(record.spec),
-    }  # fmt: skip
+def summarise_search(record: TrialRecord) -> Row:
+    """Return a search as plain data, its row: the brackets, ns."""
+    row = _stated(record, _SEARCHED)
     measured = read_trial(record, SearchMeasurement).measurement
     if measured is None:
         return row
-    (ndr_fails, ndr_passes), (pdr_fails, pdr_passes) = measured["ndr_bracket"], measured["pdr_bracket"]
-    return {
-        **row, "ndr_fails_ns": ndr_fails, "ndr_passes_ns": ndr_passes, "pdr_fails_ns": pdr_fails,
-        "pdr_passes_ns": pdr_passes, "probes": len(measured["probes"]),
-    }  # fmt: skip
-
-
-def summarise_search(record: TrialRecord) -> dict[str, Any]:
-    """One search as plain data: the brackets, ns."""
-    return _search_row(record)
-
-
-_SIMULATED = (
-    "topology", "threads", "layout", "strategy", "allocator", "padded", "queue_size", "stored_count", "turn",
-)  # fmt: skip
+    ends = (*measured["ndr_bracket"], *measured["pdr_bracket"])
+    return {**row, **dict(zip(_BRACKETS, ends, strict=True)), "probes": len(measured["probes"])}
 
 
 def _sharing_row(record: TrialRecord) -> Row:
-    row = {
-        **trial_row(record), **{name: record.spec[name] for name in _SIMULATED},
-        "configuration": configuration_of(record.spec),
-    }  # fmt: skip
+    row = _stated(record, (*_SIMULATED, "turn"))
     measured = read_trial(record, SharingMeasurement).measurement
     if measured is None:
         return row
     packets = record.spec["packets"] - record.spec["fill"]
-    by_place = measured["misses"]
-    true = {place: by_place[place]["true_sharing"] / packets for place in PLACES}
-    false = {place: by_place[place]["false_sharing"] / packets for place in PLACES}
-    sums = sum(true.values()), sum(false.values())
-    return {
-        **row, "packets": packets, "checksum": measured["checksum"],
-        "cold_misses_per_packet": sum(misses["cold_misses"] for misses in by_place.values()) / packets,
-        **dict(zip(_SHARING, (sum(sums), *sums), strict=True)),
-        **{f"{place}_true_sharing_per_packet": count for place, count in true.items()},
-        **{f"{place}_false_sharing_per_packet": count for place, count in false.items()},
-    }  # fmt: skip
+    row |= {"packets": packets, "checksum": measured["checksum"], "coherence_misses_per_packet": 0.0}
+    row["cold_misses_per_packet"] = sum(misses["cold_misses"] for misses in measured["misses"].values()) / packets
+    for kind in ("true_sharing", "false_sharing"):
+        each = {f"{place}_{kind}_per_packet": measured["misses"][place][kind] / packets for place in PLACES}
+        row |= {**each, f"{kind}_per_packet": sum(each.values())}
+        row["coherence_misses_per_packet"] += sum(each.values())
+    return row
 
 
-def summarise_sharing(record: TrialRecord) -> dict[str, Any]:
-    """One trial before a simulated cache as plain data: its row, with ``coherence_misses_per_packet`` and, in all and
-    by place, ``true_sharing_per_packet`` and ``false_sharing_per_packet``; and ``remote_frees``."""
+def summarise_sharing(record: TrialRecord) -> Row:
+    """Return a trial before a simulated cache as plain data: its row, and ``remote_frees``."""
     measured = read_trial(record, SharingMeasurement).measurement
     return {**_sharing_row(record), "remote_frees": measured["remote_frees"] if measured else None}
 
@@ -249,13 +218,10 @@ def summarise_sharing(record: TrialRecord) -> dict[str, Any]:
 def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
     if spec["mode"] == "threads_search":
-        return {"searches": [_search_row(record)]}
+        return {"searches": [summarise_search(record)]}
     if spec["mode"] == "threads_sharing":
         return {"sharing": [_sharing_row(record)]}
-    row = {
-        **trial_row(record), **{name: spec[name] for name in _STATED},
-        "configuration": configuration_of(spec), "seed": str(spec["seed"]),
-    }  # fmt: skip
+    row = {**_stated(record, _STATED), "seed": str(spec["seed"])}
     trial = read_trial(record, ThreadsMeasurement)
     measured = trial.measurement
     if measured is None:
@@ -271,7 +237,7 @@ def _rings_of(ticked: Ticked | None) -> list[RingBooks]:
 
 
 def _ticked(ticked: Ticked | None) -> Row:
-    """Of real time: what was lost and how late the rest was. Who waits for ticks spins, so that it has no cost."""
+    """Return what real time lost and how late the rest was. Who waits for ticks spins, so that it has no cost."""
     if ticked is None:
         return {}
     figures = ticked["figures"]
@@ -320,27 +286,28 @@ def _safepoints(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 
 def tidy_threads(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Tables ``trials``, ``cpu``, ``rings``, ``searches`` and ``sharing``."""
+    """Return tables ``trials``, ``cpu``, ``rings``, ``searches`` and ``sharing``."""
     return frames(records, _rows_of, SCHEMAS)
 
 
 def cost_of(record: TrialRecord) -> float | None:
-    """CPU of the whole process, ns a packet of the measured window; None of a trial without one."""
+    """Return CPU of the process, ns a packet of the measured window; None of a trial without one."""
     rows = _rows_of(record).get("trials", []) if record.measurement else []
-    costs = [row.get("cpu_ns_per_packet") for row in rows]
-    return None if not costs or costs[0] is None else float(costs[0])
+    cost = rows[0].get("cpu_ns_per_packet") if rows else None
+    return None if cost is None else float(cost)
 
 
 def summarise_threads(record: TrialRecord) -> dict[str, Any]:
-    """One trial as plain data: ``checksum``, ``counts``, ``ns_per_packet``, ``cpu_ns_per_packet``, ``remote_frees``,
-    the rest of its row, and ``cpu_ns`` by thread group."""
+    """Return a trial as plain data: its row, but for ``counts``, ``cpu_ns`` by thread group, and ``rings``."""
     rows = _rows_of(record)
     row = dict(rows["trials"][0])
     measured = read_trial(record, ThreadsMeasurement).measurement
     counts = {name: row.pop(name) for name in list(COUNTS) if name in row}
-    cpu = {part["thread_group"]: part["cpu_ns"] for part in rows.get("cpu", ())}
-    shown = {"counts": counts, "remote_frees": counts.get("remote_frees"), "cpu_ns": cpu}
     return {
-        **row, **shown, "received_by_ring": measured["received_by_ring"] if measured else None,
+        **row,
+        "counts": counts,
+        "remote_frees": counts.get("remote_frees"),
+        "cpu_ns": {part["thread_group"]: part["cpu_ns"] for part in rows.get("cpu", ())},
+        "received_by_ring": measured["received_by_ring"] if measured else None,
         "rings": _rings_of(measured["ticked"]) if measured else [],
-    }  # fmt: skip
+    }

@@ -1,10 +1,10 @@
-"""Advice on a reader's own workload, within the minutes that there are: allocate, pool, or it does not matter.
+"""Advice on a reader's own workload, within the minutes that there are: allocate, pool, or either.
 
 >>> advice = advise(understood({"rate": "1e6", "bytes": "512"}), minutes=10, laboratory=Machine())   # doctest: +SKIP
->>> advice.answer, advice.effect                                              # doctest: +SKIP
+>>> advice.answer, advice.decision.ratio                                      # doctest: +SKIP
 
-Trials are ordinary records: the same workload with more minutes goes on from there, and an interruption answers with
-what there is.
+Trials are ordinary records: the same workload with more minutes continues, and an interruption answers with the trials
+that there are.
 """
 
 from __future__ import annotations
@@ -13,60 +13,50 @@ import math
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from tqdm import tqdm
 
 from allocpool.campaign.sequential import BETWEEN_TRIALS_S
-from allocpool.decisions import Decision, compare
+from allocpool.decisions import Decision
 from allocpool.errors import UserError
 from allocpool.stats import ends, significant
+from allocpool.studies.your_workload import turns
 from allocpool.studies.your_workload.course import course, trials_lacking
-from allocpool.studies.your_workload.findings import UNDECIDED, Findings, Measured
+from allocpool.studies.your_workload.findings import LOSES, UNDECIDED, Findings, Measured, Place
 from allocpool.studies.your_workload.headroom import Headroom, headroom_of
 from allocpool.studies.your_workload.specs import MessagesSpec
-from allocpool.studies.your_workload.turns import ORDER, Turn, both_sides, turn_of
-from allocpool.studies.your_workload.workload import ALLOC, POOL, Cell, Workload
+from allocpool.studies.your_workload.workload import Cell, Workload
 
 ALL_DONE, OUT_OF_TIME, INTERRUPTED, ON_RECORD = "all done", "out of time", "interrupted", "what is on record"
-"""Why the course ended."""
+"""Why no more was measured."""
 _LIKE = 5
-"""Trials of a kind from which their time is known."""
+"""The latest trials of a kind from which the time of the next one is expected."""
 
 
 class Laboratory(Protocol):
     """What runs trials."""
 
     def refusal(self, spec: MessagesSpec) -> str | None:
-        """One line that says why it can't run the trial, or None."""
+        """Return why it can't run the trial, in one line, or None."""
 
     def recorded(self, spec: MessagesSpec) -> Measured | None:
-        """What a trial on record measured."""
+        """Return what a trial on record measured."""
 
     def measure(self, spec: MessagesSpec) -> Measured:
         """Run a trial now."""
 
     def close(self) -> None:
-        """Nothing more is run."""
-
-
-@dataclass(frozen=True)
-class Effect:
-    """Allocation's CPU a message over the pool's: ``ratio`` with its interval at any stopping time, None where there is
-    none; ``n`` trials of the smaller side."""
-
-    ratio: float | None
-    low: float | None
-    high: float | None
-    n: int
+        """Let others measure."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Medians of a strategy's trials: as fast as it goes, and at the reader's rate; None where there is no trial.
+    """Medians of a strategy's trials, as fast as it goes and at the reader's rate; None where there is no trial.
 
     ``cores``: CPU at the reader's rate if a message costs what it costs as fast as it goes. ``lost_trials`` of
     ``paced`` ones lost more than is tolerated.
@@ -92,88 +82,161 @@ class Figures:
     failed: str | None
 
 
+_FREE = ("cpu_ns", "wall_ns")
+_PACED = ("lost_ppm", "delay_p50_ms", "delay_p99_ms", "delay_p999_ms", "pause_max_ms", "collections")
+_MEMORY = ("idle_rss_mb", "peak_rss_mb", "pool_mb", "wasted_mb")
+
+
 @dataclass(frozen=True)
 class Explored:
-    """One value of one parameter that was tried: allocation's CPU a message over the pool's, with an interval; whether
-    most of either's trials at the reader's rate lose too much there."""
+    """One value of one parameter: allocation's CPU a message over the pool's, and which sides mostly lose there."""
 
     parameter: str
     value: float
     ratio: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
     n: int
     loses: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What the trials say to a reader; `as_json` is what programs read.
+    """What trials show a reader, judged when it is asked for.
 
     Attributes:
-        workload: the parameters as understood.
-        answer: ``allocate``, ``pool``, ``either`` or ``open``.
-        by_losses: whether losses decide, not cost.
-        neither: whether neither side keeps up with the reader's rate.
-        collector: that it is for, of several the best; empty for C++.
-        effect: how far the costs are apart.
-        decision: the same as it is reported everywhere.
-        figures, headroom: by strategy.
-        turns: what would turn the answer, parameter by parameter.
-        explored: the values that were tried for it, the reader's own among them.
-        collectors: figures of each collector that was compared, by strategy.
-        minutes_more: estimate of what settles it, 0 where it is settled, None where no time would or it can't be known.
-        minutes: what the trials took.
-        trials, disturbed: so many, and so many of them during which the machine was disturbed.
+        of: the trials.
+        minutes: what they took.
         ended: why there were no more.
-        refused: collectors that this machine can't run, with the reason.
-        humongous_share: of messages, those that G1 gives regions of their own.
-        measured: the trials themselves, of each cell in order of time.
+        notes: what a capture or a recording gave.
         machine: where they ran; empty for this machine.
         is_example: whether it is the package's own, shown in place of the reader's.
     """
 
-    workload: Workload
-    answer: str
-    by_losses: bool
-    neither: bool
-    collector: str
-    effect: Effect
-    decision: Decision
-    figures: dict[str, Figures]
-    headroom: dict[str, Headroom]
-    turns: tuple[Turn, ...]
-    explored: tuple[Explored, ...]
-    collectors: dict[str, dict[str, Figures]]
-    minutes_more: float | None
+    of: Findings
     minutes: float
-    trials: int
-    disturbed: int
     ended: str
-    refused: dict[str, str]
-    humongous_share: float
-    measured: Mapping[Cell, tuple[Measured, ...]]
     notes: tuple[str, ...] = ()
     machine: str = ""
     is_example: bool = False
 
+    @property
+    def workload(self) -> Workload:
+        return self.of.workload
+
+    @cached_property
+    def place(self) -> Place:
+        """The collector that the advice is for, of several the best."""
+        return self.of.focus()
+
+    @property
+    def collector(self) -> str:
+        """Its name; empty for C++."""
+        return self.place.collector
+
+    @cached_property
+    def answer(self) -> str:
+        """``allocate``, ``pool``, ``either`` or ``inconclusive``."""
+        return self.of.answer(self.place)
+
+    @property
+    def by_losses(self) -> bool:
+        """Whether losses decide, not cost."""
+        return LOSES in self.of.standings(self.place)
+
+    @property
+    def neither(self) -> bool:
+        """Whether neither side keeps up with the reader's rate."""
+        return self.of.neither(self.place)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """Allocation's CPU a message compared with the pool's."""
+        return self.of.comparison(self.place).decision
+
+    @cached_property
+    def figures(self) -> dict[str, Figures]:
+        """By strategy."""
+        return {name: figures_of(self.of, Cell(self.collector, name)) for name in self.workload.strategies}
+
+    @cached_property
+    def headroom(self) -> dict[str, Headroom]:
+        """By side."""
+        return {cell.strategy: headroom_of(self.of, cell) for cell in self.of.cells(self.place)}
+
+    @cached_property
+    def turns(self) -> tuple[turns.Turn, ...]:
+        """What turns the answer, by parameter and direction."""
+        tried = (turns.turn_of(self.of, self.collector, name, way) for name, way in turns.ORDER)
+        return () if self.answer == UNDECIDED else tuple(tried)
+
+    @cached_property
+    def explored(self) -> tuple[Explored, ...]:
+        """The values tried for it, the reader's own among them."""
+        return tuple(_explored(self.of, self.collector))
+
+    @cached_property
+    def collectors(self) -> dict[str, dict[str, Figures]]:
+        """Of each collector that was compared, the figures by side."""
+        names = self.workload.collectors if len(self.workload.collectors) > 1 else ()
+        return {
+            name: {cell.strategy: figures_of(self.of, cell) for cell in self.of.cells(Place(name))} for name in names
+        }
+
+    @property
+    def minutes_more(self) -> float | None:
+        """Estimate the minutes that settle it, in tenths: 0 where it is settled, None where no time would."""
+        lacking = trials_lacking(self.of, self.place) if self.answer == UNDECIDED else {}
+        if lacking is None:
+            return None
+        seconds = sum(
+            n * _expected_s(self.workload.spec_of(cell, 0), [trial.wall_s for trial in self.of.trials.get(cell, ())])
+            for cell, n in lacking.items()
+        )
+        return math.ceil(seconds / 6) / 10
+
+    @property
+    def _every(self) -> list[Measured]:
+        return [trial for trials in self.of.trials.values() for trial in trials]
+
+    @property
+    def trials(self) -> int:
+        return len(self._every)
+
+    @property
+    def disturbed(self) -> int:
+        """How many trials ran while the machine was disturbed."""
+        return sum(trial.disturbed for trial in self._every)
+
+    @property
+    def humongous_share(self) -> float:
+        """Of messages, those that G1 gives regions of their own."""
+        return max((trial.humongous_share or 0.0 for trial in self._every), default=0.0)
+
+    @cached_property
+    def refused(self) -> dict[str, str]:
+        """Collectors that this machine can't run, with the reason."""
+        reasons = {name: self.of.refused_at(Place(name)) for name in self.workload.collectors}
+        return {name: reason for name, reason in reasons.items() if reason}
+
     def as_json(self) -> dict[str, Any]:
-        """Plain data; what is infinite or not a number is None."""
-        found = {
-            "answer": self.answer, "effect": asdict(self.effect), "collector": self.collector or None,
-            "by_losses": self.by_losses, "neither": self.neither,
+        """Return what programs read, as plain data; what is infinite or not a number is None."""
+        effect = {name: getattr(self.decision, name) for name in ("ratio", "low", "high", "n")}
+        same = (
+            "answer", "by_losses", "neither", "minutes_more", "minutes", "trials", "disturbed", "ended", "refused",
+            "humongous_share",
+        )  # fmt: skip
+        found = {name: getattr(self, name) for name in same} | {
+            "effect": effect, "collector": self.collector or None,
             "headroom": {name: asdict(room) for name, room in self.headroom.items()},
             "turns_at": [asdict(turn) for turn in self.turns],
             "explored": [asdict(value) for value in self.explored],
-            "minutes_more": self.minutes_more, "minutes": self.minutes, "trials": self.trials,
-            "disturbed": self.disturbed, "ended": self.ended,
             "strategies": {name: asdict(figures) for name, figures in self.figures.items()},
             "collectors": {
                 name: {side: asdict(figures) for side, figures in sides.items()}
                 for name, sides in self.collectors.items()
             },
-            "refused": self.refused, "humongous_share": self.humongous_share, "notes": list(self.notes),
-            "parameters": self.workload.model_dump(mode="json"),
+            "notes": list(self.notes), "parameters": self.workload.model_dump(mode="json"),
         }  # fmt: skip
         plain: dict[str, Any] = _plain(found)
         return plain
@@ -187,6 +250,36 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def figures_of(of: Findings, cell: Cell) -> Figures:
+    """Return the figures of a strategy; ``cell`` is the one as fast as it goes."""
+    paced = of.paced(cell)
+
+    def medians(trials: list[Measured], names: tuple[str, ...]) -> dict[str, Any]:
+        values = {name: [v for trial in trials if (v := getattr(trial, name)) is not None] for name in names}
+        return {name: float(statistics.median(found)) if found else None for name, found in values.items()}
+
+    free = medians(of.ok(cell), _FREE)
+    failed = [trial for each in (cell, paced) for trial in of.trials.get(each, ()) if trial.status != "ok"]
+    return Figures(
+        **free, **medians(of.ok(paced), _PACED), **medians(of.ok(paced) or of.ok(cell), _MEMORY),
+        cores=free["cpu_ns"] * of.workload.rate_per_s / 1e9 if free["cpu_ns"] else None,
+        costs=tuple(of.costs(cell)), standing=of.standing(cell), paced=len(of.lost(paced)),
+        lost_trials=sum(of.lost(paced)),
+        failed=f"{failed[0].status.replace('_', ' ')}: {failed[0].reason}" if failed else None,
+    )  # fmt: skip
+
+
+def _explored(of: Findings, collector: str) -> Iterator[Explored]:
+    for name in dict.fromkeys(name for name, _ in turns.ORDER):
+        tried = {cell.value for cell in of.trials if (cell.changed, cell.collector) == (name, collector)}
+        for value in sorted({of.workload.value_of(name), *tried}) if tried else ():
+            place = of.at(collector, name, value)
+            found = of.comparison(place).decision
+            loses = tuple(cell.strategy for cell in of.cells(place) if of.mostly_lost(cell))
+            if found.n:
+                yield Explored(name, value, found.ratio, found.low, found.high, found.n, loses)
+
+
 def advise(
     workload: Workload,
     minutes: float | None,
@@ -195,14 +288,16 @@ def advise(
     quiet: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> Advice:
-    """Measure for at most so many minutes, those of trials on record included, and say what follows; None measures
-    nothing. Ctrl-C ends it with what there is.
+    """Measure for at most so many minutes, those of trials on record included, and return what follows; None measures
+    nothing. Ctrl-C answers with what there is.
 
     Raises:
         UserError: this machine can't run the workload, a build failed, or a campaign is measuring.
     """
     of = Findings(workload, laboratory.refusal)
-    _refuse_the_impossible(of)
+    reasons = [of.refused_at(Place(collector)) for collector in workload.collectors]
+    if reasons[0] and all(reasons):
+        raise UserError(reasons[0])
     limit_s = 0.0 if minutes is None else 60 * minutes
     spent_s, ended = 0.0, ALL_DONE
     took_s: dict[bool, list[float]] = {True: [], False: []}
@@ -229,23 +324,12 @@ def advise(
                 of.add(cell, measured)
                 spent_s += measured.wall_s + BETWEEN_TRIALS_S
                 bar.update(min(spent_s, limit_s) - bar.n)
-                bar.set_postfix_str(so_far(of), refresh=False)
+                bar.set_postfix_str(_so_far(of), refresh=False)
     except KeyboardInterrupt:
         ended = INTERRUPTED
     finally:
         laboratory.close()
-    return advice_of(of, spent_s / 60, ended, notes)
-
-
-def _refuse_the_impossible(of: Findings) -> None:
-    """That a collector at least can run both sides."""
-    reasons = []
-    for collector in of.workload.collectors:
-        refused = [of.refused(Cell(collector, side, of.workload.rate_per_s)) for side in of.workload.sides]
-        if not any(refused):
-            return
-        reasons += [reason for reason in refused if reason]
-    raise UserError(reasons[0])
+    return Advice(of, spent_s / 60, ended, notes)
 
 
 def _expected_s(spec: MessagesSpec, took_s: list[float]) -> float:
@@ -254,7 +338,7 @@ def _expected_s(spec: MessagesSpec, took_s: list[float]) -> float:
 
 @contextmanager
 def progress(what: str, limit_s: float, quiet: bool) -> Iterator[Any]:
-    """A bar of seconds; in a log, a line every ten."""
+    """Show a bar of seconds; in a log, a line every ten."""
     with tqdm(
         total=limit_s, disable=quiet, dynamic_ncols=True, mininterval=0.1 if sys.stderr.isatty() else 10.0,
         bar_format=f"{what}: {{percentage:3.0f}}%|{{bar}}| {{n:.0f}} of {{total:.0f}} s{{postfix}}",
@@ -262,116 +346,11 @@ def progress(what: str, limit_s: float, quiet: bool) -> Iterator[Any]:
         yield bar
 
 
-def so_far(of: Findings) -> str:
-    """The answer so far in a few words."""
-    collector = of.focus()
-    found = of.comparison(collector).decision
+def _so_far(of: Findings) -> str:
+    place = of.focus()
+    found = of.comparison(place).decision
     if found.n == 0:
         return "nothing known yet"
     spread = "" if math.isnan(found.low) else f" ({ends(found.low, found.high)})"
-    stand = ", ".join(f"{side} {of.standing(collector, side)}" for side in of.workload.sides)
-    return f"{of.answer(collector)}: alloc/pool {significant(found.ratio)}{spread}, n = {found.n}; {stand}"
-
-
-def advice_of(of: Findings, minutes: float, ended: str, notes: tuple[str, ...] = ()) -> Advice:
-    """What trials say."""
-    collector, workload = of.focus(), of.workload
-    found = of.comparison(collector).decision
-    answer = of.answer(collector)
-    every = [trial for trials in of.trials.values() for trial in trials]
-    refused = {
-        name: reason for name in workload.collectors for side in workload.sides
-        if (reason := of.refused(Cell(name, side)))
-    }  # fmt: skip
-    return Advice(
-        workload=workload,
-        answer=answer,
-        by_losses=of.by_losses(collector),
-        neither=of.neither(collector),
-        collector=collector,
-        effect=Effect(_finite(found.ratio), _finite(found.low), _finite(found.high), found.n),
-        decision=found,
-        figures={name: figures_of(of, collector, name) for name in workload.strategies},
-        headroom={name: headroom_of(of, collector, name) for name in workload.sides},
-        turns=tuple(turn_of(of, collector, name, way) for name, way in ORDER) if answer != UNDECIDED else (),
-        explored=tuple(_explored(of, collector)),
-        collectors={
-            name: {side: figures_of(of, name, side) for side in workload.sides}
-            for name in workload.collectors
-            if len(workload.collectors) > 1
-        },
-        minutes_more=_minutes_more(of, collector, answer),
-        minutes=minutes,
-        trials=of.total,
-        disturbed=sum(trial.disturbed for trial in every),
-        ended=ended,
-        refused=refused,
-        humongous_share=max((trial.humongous_share or 0.0 for trial in every), default=0.0),
-        measured={cell: tuple(trials) for cell, trials in of.trials.items()},
-        notes=notes,
-    )
-
-
-def _explored(of: Findings, collector: str) -> Iterator[Explored]:
-    rate = of.workload.rate_per_s
-    for name in dict.fromkeys(name for name, _ in ORDER):
-        tried = {cell.value for cell in of.trials if cell.changed == name and cell.collector == collector}
-        for value in sorted({of.workload.value_of(name), *tried}) if tried else ():
-            sides = both_sides(of, collector, name, value, None)
-            found = compare(of.costs(sides[0]), of.costs(sides[1])).decision
-            losing = [
-                side for side, cell in zip((ALLOC, POOL), both_sides(of, collector, name, value, rate), strict=True)
-                if 2 * sum(of.lost(cell)) > len(of.lost(cell))
-            ]  # fmt: skip
-            if found.n:
-                yield Explored(
-                    name, value, found.ratio, _finite(found.low), _finite(found.high), found.n, tuple(losing)
-                )  # fmt: skip
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _minutes_more(of: Findings, collector: str, answer: str) -> float | None:
-    """Minutes of trials that an open answer takes; whole tenths."""
-    if answer != UNDECIDED:
-        return 0.0
-    lacking = trials_lacking(of, collector)
-    if lacking is None:
-        return None
-    seconds = 0.0
-    for cell, n in lacking.items():
-        walls = [trial.wall_s for trial in of.trials.get(cell, ())]
-        seconds += n * _expected_s(of.workload.spec_of(cell, 0), walls)
-    return math.ceil(seconds / 6) / 10
-
-
-def figures_of(of: Findings, collector: str, strategy: str) -> Figures:
-    """A strategy's figures on a collector."""
-    free, paced = Cell(collector, strategy), Cell(collector, strategy, of.workload.rate_per_s)
-    cpu_ns = _median(of, free, "cpu_ns")
-    failed = [trial for cell in (free, paced) for trial in of.trials.get(cell, ()) if trial.status != "ok"]
-    return Figures(
-        cpu_ns=cpu_ns,
-        wall_ns=_median(of, free, "wall_ns"),
-        cores=cpu_ns * of.workload.rate_per_s / 1e9 if cpu_ns else None,
-        costs=tuple(of.costs(free)),
-        standing=of.standing(collector, strategy),
-        paced=len(of.lost(paced)),
-        lost_trials=sum(of.lost(paced)),
-        **{
-            name: _median(of, paced, name)
-            for name in ("lost_ppm", "delay_p50_ms", "delay_p99_ms", "delay_p999_ms", "pause_max_ms", "collections")
-        },
-        **{
-            name: _median(of, paced if of.ok(paced) else free, name)
-            for name in ("idle_rss_mb", "peak_rss_mb", "pool_mb", "wasted_mb")
-        },
-        failed=f"{failed[0].status.replace('_', ' ')}: {failed[0].reason}" if failed else None,
-    )
-
-
-def _median(of: Findings, cell: Cell, name: str) -> float | None:
-    values = [value for trial in of.ok(cell) if (value := getattr(trial, name)) is not None]
-    return float(statistics.median(values)) if values else None
+    stand = ", ".join(f"{cell.strategy} {of.standing(cell)}" for cell in of.cells(place))
+    return f"{of.answer(place)}: alloc/pool {significant(found.ratio)}{spread}, n = {found.n}; {stand}"

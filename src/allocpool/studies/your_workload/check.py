@@ -1,8 +1,7 @@
 """Is the advice right? Ten varied workloads, each advised in a few minutes and then measured at length, apart.
 
-The long plan knows nothing of the short one: its trials are others, their number is fixed by time alone, and half of
-them go as fast as they can, half at the reader's rate. What was found is kept in `FILE`, one row for each workload and
-machine, so that ten of them may be checked on different days.
+The long plan shares no trial with the advice, and time alone fixes its length: half of its trials go as fast as they
+can, half at the reader's rate. `FILE` keeps a row for each workload and machine.
 """
 
 from __future__ import annotations
@@ -11,15 +10,17 @@ import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from allocpool import home
+from allocpool.campaign.hosts import called
 from allocpool.campaign.sequential import BETWEEN_TRIALS_S
 from allocpool.machine.host import Host
+from allocpool.stats import ends, significant
 from allocpool.studies.your_workload.advice import INTERRUPTED, Advice, Laboratory, advise, progress
-from allocpool.studies.your_workload.findings import UNDECIDED, Findings
+from allocpool.studies.your_workload.findings import UNDECIDED, Findings, Place
 from allocpool.studies.your_workload.workload import ALLOC, Cell, Workload, understood
 from allocpool.trial.launch import Launcher
 
@@ -36,14 +37,12 @@ WORKLOADS: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "tiles": {"bytes": "262144", "in_flight": "500", "rate": "1000", "heap": "2g", "collector": "parallel"},
 })  # fmt: skip
 """From 64 bytes to a MiB, from ten to a million in flight."""
-_APART = 100_000
-"""The first block of the long plan."""
-
-
 FILE = "advice.csv"
 MINUTES, LONG_MINUTES = 10.0, 60.0
 """Of an advice and of its long plan, unless asked otherwise."""
 AGREE, DISAGREE, OPEN = "agree", "DISAGREE", "inconclusive"
+_APART = 100_000
+"""The first block of the long plan."""
 _KEY = ["workload", "host_id"]
 _COLUMNS = [
     *_KEY, "processor", "code_hash", "minutes", "advice", "ratio", "low", "high", "n",
@@ -51,60 +50,28 @@ _COLUMNS = [
 ]  # fmt: skip
 
 
-class Checked(NamedTuple):
-    """One workload: what the advice says, and what the long plan does, with its ratio of costs, trials a side, and the
-    minutes that its trials took."""
-
-    name: str
-    advice: Advice
-    answer: str
-    ratio: float
-    low: float
-    high: float
-    n: int
-    minutes: float
-
-    @property
-    def outcome(self) -> str:
-        """As `outcome_of`."""
-        return outcome_of(self.advice.answer, self.answer)
-
-
-def outcome_of(advice: str, at_length: str) -> str:
-    """`AGREE`, `DISAGREE` where both are decided and say different things, or `OPEN` where one is not."""
-    if UNDECIDED in (advice, at_length):
-        return OPEN
-    return AGREE if advice == at_length else DISAGREE
-
-
-def check(name: str, minutes: float | None, long_minutes: float, laboratory: Laboratory) -> Checked:
+def check(name: str, minutes: float | None, long_minutes: float, laboratory: Laboratory) -> tuple[Advice, Advice]:
     """Advise on a workload of `WORKLOADS`, and measure it at length; what is on record already counts. With None and 0
     nothing is measured.
 
     Raises:
-        KeyboardInterrupt: in the advice too, which answers with what there is, and is none of so many minutes then.
+        KeyboardInterrupt: in the advice too.
     """
     workload = understood(WORKLOADS[name])
     advice = advise(workload, minutes, laboratory)
     if advice.ended == INTERRUPTED:
         raise KeyboardInterrupt
-    found, took_minutes = at_length(workload, long_minutes, laboratory)
-    result = found.comparison(found.focus()).decision
-    return Checked(
-        name, advice, found.answer(found.focus()), result.ratio, result.low, result.high, result.n, took_minutes
-    )  # fmt: skip
+    return advice, at_length(workload, long_minutes, laboratory)
 
 
-def at_length(workload: Workload, minutes: float, laboratory: Laboratory) -> tuple[Findings, float]:
-    """Both sides in turns, as fast as they go and at the reader's rate, until their trials, those on record included,
-    took so many minutes; and the minutes that they took."""
+def at_length(workload: Workload, minutes: float, laboratory: Laboratory) -> Advice:
+    """Measure both sides in turns, as fast as they go and at the reader's rate, until their trials, those on record
+    included, took so many minutes."""
     of = Findings(workload, laboratory.refusal)
     sides = [
-        Cell(collector, side, rate)
-        for collector in workload.collectors
-        for rate in (None, workload.rate_per_s)
-        for side in workload.sides
-    ]
+        cell for collector in workload.collectors for paced in (False, True)
+        for cell in of.cells(Place(collector), paced)
+    ]  # fmt: skip
     spent_s = 0.0
     try:
         with progress("at length", 60 * minutes, quiet=not minutes) as bar:
@@ -120,7 +87,20 @@ def at_length(workload: Workload, minutes: float, laboratory: Laboratory) -> tup
                 bar.update(min(spent_s, 60 * minutes) - bar.n)
     finally:
         laboratory.close()
-    return of, spent_s / 60
+    return Advice(of, spent_s / 60, "")
+
+
+def row_of(name: str, advice: Advice, long: Advice, host: Host) -> dict[str, Any]:
+    """Return a check as a row of `FILE`."""
+    code_hash = Launcher().code_hash(advice.workload.spec_of(Cell(advice.collector, ALLOC), 0))
+    row = {
+        "workload": name, "host_id": host.fingerprint(), "processor": host.cpu_model, "code_hash": code_hash,
+        "advice": advice.answer, "at_length": long.answer,
+    }  # fmt: skip
+    for prefix, one in (("", advice), ("long_", long)):
+        row |= {f"{prefix}{part}": getattr(one.decision, part) for part in ("ratio", "low", "high", "n")}
+        row[f"{prefix}minutes"] = round(one.minutes, 2)
+    return row
 
 
 def _path() -> Path:
@@ -128,34 +108,46 @@ def _path() -> Path:
 
 
 def load() -> pd.DataFrame:
-    """What was checked, in the order of `WORKLOADS`: columns as in the file, and ``outcome``; no rows before that."""
-    path = _path()
-    rows = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=_COLUMNS)
-    return rows.assign(
-        outcome=[outcome_of(*pair) for pair in zip(rows["advice"], rows["at_length"], strict=True)]
-    )  # fmt: skip
+    """Return what was checked, in the order of `WORKLOADS`, with the columns of the file."""
+    return pd.read_csv(_path()) if _path().exists() else pd.DataFrame(columns=_COLUMNS)
 
 
-def row_of(one: Checked, host: Host) -> dict[Any, Any]:
-    """Return a check as a row of `FILE`."""
-    found, workload = one.advice.decision, one.advice.workload
-    code_hash = Launcher().code_hash(workload.spec_of(Cell(one.advice.collector, ALLOC), 0))
-    return {
-        "workload": one.name, "host_id": host.fingerprint(), "processor": host.cpu_model, "code_hash": code_hash,
-        "minutes": round(one.advice.minutes, 2), "advice": one.advice.answer, "ratio": found.ratio, "low": found.low,
-        "high": found.high, "n": found.n, "long_minutes": round(one.minutes, 2), "at_length": one.answer,
-        "long_ratio": one.ratio, "long_low": one.low, "long_high": one.high, "long_n": one.n,
-    }  # fmt: skip
-
-
-def keep(one: Checked, host: Host) -> None:
-    """Write a row into `FILE`, in the order of `WORKLOADS`, in place of what an earlier check of this workload on this
-    machine found."""
-    rows = {tuple(each[name] for name in _KEY): each for each in load()[_COLUMNS].to_dict("records")}
-    rows[one.name, host.fingerprint()] = row_of(one, host)
+def keep(row: Mapping[str, Any]) -> None:
+    """Write a row into `FILE`, in place of an earlier one of this workload on this machine."""
+    found = load()
+    same = (found["workload"] == row["workload"]) & (found["host_id"] == row["host_id"])
+    rows = pd.DataFrame([*found[~same].to_dict("records"), row], columns=_COLUMNS)
+    order = list(WORKLOADS)
+    rows = rows.sort_values(_KEY, key=lambda column: column.map(order.index) if column.name == "workload" else column)
     _path().parent.mkdir(parents=True, exist_ok=True)
-    order = {name: place for place, name in enumerate(WORKLOADS)}
-    kept = pd.DataFrame(list(rows.values()), columns=_COLUMNS).sort_values(
-        _KEY, key=lambda column: column.map(order) if column.name == "workload" else column
-    )
-    kept.to_csv(_path(), index=False, float_format="%.5g")
+    rows.to_csv(_path(), index=False, float_format="%.5g")
+
+
+def outcome_of(advice: str, at_length: str) -> str:
+    """Return `AGREE`, `DISAGREE` where both answers are decided and differ, or `OPEN` where one is inconclusive."""
+    if UNDECIDED in (advice, at_length):
+        return OPEN
+    return AGREE if advice == at_length else DISAGREE
+
+
+def table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of `FILE` for a reader, with their ``outcome``."""
+    if rows.empty:
+        return rows
+    ratios = {
+        prefix: [
+            f"{significant(ratio)} ({ends(low, high)}), n = {n}"
+            for ratio, low, high, n in rows[[f"{prefix}{part}" for part in ("ratio", "low", "high", "n")]].itertuples(
+                index=False
+            )
+        ]
+        for prefix in ("", "long_")
+    }
+    return pd.DataFrame({
+        "workload": rows["workload"],
+        "outcome": [outcome_of(*pair) for pair in zip(rows["advice"], rows["at_length"], strict=True)],
+        "advice": rows["advice"], "alloc over pool": ratios[""],
+        "at length": rows["at_length"], "at length, alloc over pool": ratios["long_"],
+        "minutes": rows["minutes"].round(1), "long minutes": rows["long_minutes"].round(1),
+        "machine": [called(*one) for one in zip(rows["processor"], rows["host_id"], strict=True)],
+    })  # fmt: skip

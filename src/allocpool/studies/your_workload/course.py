@@ -1,9 +1,9 @@
-"""What is measured next for a reader's workload: what decides most comes first, and it goes on where it is undecided.
+"""What is measured next for a reader's workload.
 
-The course is a function of the trials so far alone, never of the time that there is: so more time continues it, and
-trials on record are run through again without a new one. Costs of both sides come first, then who keeps up with the
-reader's rate; then more of either as long as a decision is near; then head-room, then robustness; the rest of the time
-goes to a cost that is still open.
+The course depends on the trials so far, never on the time that there is. So more time continues it, and a second run
+goes through the trials on record without a new one. First come costs of both sides, then who keeps up with the
+reader's rate, then more of either while a decision is near, then headroom, then robustness. The rest of the time goes
+to a cost that is still inconclusive.
 """
 
 from __future__ import annotations
@@ -12,39 +12,31 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 
-import numpy as np
-
-from allocpool.decisions import ALPHA, FEWEST, LOOKS, OPEN, effect_that_matters, repeated_interval
+from allocpool.decisions import FEWEST, LOOKS, OPEN
 from allocpool.studies.your_workload import headroom, turns
-from allocpool.studies.your_workload.findings import LOSES, UNKNOWN, Findings, standing
+from allocpool.studies.your_workload.findings import LOSES, UNKNOWN, Findings, Place, standing
 from allocpool.studies.your_workload.workload import Cell
 
 _PACED_FIRST = 3
-"""Trials of each side at the reader's rate that come before the others: as many as show that one does not keep up."""
+"""Trials of each side at the reader's rate that come first: as many as show that one does not keep up."""
 _PACED_MOST = 16
-"""Trials at the reader's rate after which it stays open whether a side keeps up."""
+"""Trials at the reader's rate after which it stays inconclusive whether a side keeps up."""
 _NEAR_BLOCKS = 7
-"""A decision on cost that takes no more blocks comes before head-room."""
-_FORECASTS = 200
+"""A decision on cost that takes no more blocks comes before headroom."""
 
 
 def course(of: Findings) -> Iterator[Cell]:
-    """The cells of the trials to run; each trial must be added to ``of`` before the next one is asked for."""
-    collectors = _runnable(of)
-    yield from _rounds(of, [cell for name in collectors for cell in _sides(of, name)], FEWEST)
-    yield from _rounds(of, [cell for name in collectors for cell in _sides(of, name, paced=True)], _PACED_FIRST)
-    collector = of.focus()
-    yield from _standing(of, collector)
-    yield from _deciding(of, collector, _NEAR_BLOCKS)
-    yield from _rounds(of, [Cell(collector, name) for name in of.workload.strategies[2:]], FEWEST)
-    yield from _edges(of, collector)
-    yield from turns.walks(of, collector)
-    yield from _deciding(of, collector, None)
-
-
-def _sides(of: Findings, collector: str, paced: bool = False) -> list[Cell]:
-    rate = of.workload.rate_per_s if paced else None
-    return [Cell(collector, side, rate) for side in of.workload.sides]
+    """Yield the cells of the trials to run; add each trial to ``of`` before the next one is asked for."""
+    places = [place for place in map(Place, of.workload.collectors) if not of.refused_at(place)]
+    for paced, most in ((False, FEWEST), (True, _PACED_FIRST)):
+        yield from _rounds(of, [cell for place in places for cell in of.cells(place, paced)], most)
+    place = of.focus()
+    yield from _standing(of, place)
+    yield from _deciding(of, place, _NEAR_BLOCKS)
+    yield from _rounds(of, [Cell(place.collector, name) for name in of.workload.strategies[2:]], FEWEST)
+    yield from _edges(of, place)
+    yield from turns.walks(of, place.collector)
+    yield from _deciding(of, place, None)
 
 
 def _rounds(of: Findings, cells: Sequence[Cell], most: int) -> Iterator[Cell]:
@@ -52,128 +44,72 @@ def _rounds(of: Findings, cells: Sequence[Cell], most: int) -> Iterator[Cell]:
     for number in range(most):
         order = [cell for cell in cells if of.n(cell) <= number and not of.given_up(cell) and not of.refused(cell)]
         random.Random(number).shuffle(order)
-        for cell in order:
-            if not of.given_up(cell):
-                yield cell
+        yield from order
 
 
-def _standing(of: Findings, collector: str) -> Iterator[Cell]:
+def _standing(of: Findings, place: Place) -> Iterator[Cell]:
     """Trials at the reader's rate, until it is known of each side whether it keeps up."""
-    while True:
-        unknown = [
-            cell for cell in _sides(of, collector, paced=True)
-            if of.standing(collector, cell.strategy) == UNKNOWN and of.n(cell) < _PACED_MOST and not of.given_up(cell)
-        ]  # fmt: skip
-        if not unknown:
-            return
+    while unknown := [
+        cell for side, cell in zip(of.standings(place), of.cells(place, paced=True), strict=True)
+        if side == UNKNOWN and of.n(cell) < _PACED_MOST and not of.given_up(cell)
+    ]:  # fmt: skip
         yield min(unknown, key=of.n)
 
 
-def _deciding(of: Findings, collector: str, near: int | None) -> Iterator[Cell]:
-    """Trials as fast as it goes up to the next looks, as long as the cost decides and is open; only ``near`` ones where
-    that is given."""
-    cells = _sides(of, collector)
-    if any(of.standing(collector, side) == LOSES for side in of.workload.sides):
-        return
-    while True:
-        found = of.comparison(collector).decision
-        if found.verdict != OPEN or found.blocks_needed is None or any(map(of.given_up, cells)):
+def _deciding(of: Findings, place: Place, near: int | None) -> Iterator[Cell]:
+    """Trials up to the next looks, as long as the cost decides and is inconclusive, and takes ``near`` blocks at
+    most."""
+    cells = of.cells(place)
+    while LOSES not in of.standings(place) and not any(map(of.given_up, cells)):
+        found = of.comparison(place).decision
+        look = next((size for size in LOOKS if size > found.n), None)
+        if found.verdict != OPEN or found.blocks_needed is None or look is None:
             return
         if near is not None and found.blocks_needed > near:
-            return
-        look = next((size for size in LOOKS if size > found.n), None)
-        if look is None:
             return
         while min(len(of.costs(cell)) for cell in cells) < look and not any(map(of.given_up, cells)):
             yield min(cells, key=lambda cell: len(of.costs(cell)))
 
 
-def _edges(of: Findings, collector: str) -> Iterator[Cell]:
-    """Trials at the rates that tell most, of the side whose edge is known least."""
-    while True:
-        wanted: list[tuple[float, int, Cell]] = []
-        for side in of.workload.sides:
-            rate = headroom.next_rate(of, collector, side)
-            cell = Cell(collector, side, rate)
-            if rate is not None and not of.given_up(cell) and not of.given_up(Cell(collector, side)):
-                width = headroom.headroom_of(of, collector, side).width
-                wanted.append(
-                    (-width, sum(of.n(Cell(collector, side, each)) for each in of.rates(collector, side)), cell)
-                )
-        if not wanted:
-            return
+def _edges(of: Findings, place: Place) -> Iterator[Cell]:
+    """Trials at the rates that show most, of the side whose edge is known least."""
+    while wanted := [
+        (-headroom.headroom_of(of, cell).width, -headroom.more_at_most(of, cell), cell._replace(rate_per_s=rate))
+        for cell in of.cells(place)
+        if not of.given_up(cell)
+        and (rate := headroom.next_rate(of, cell)) is not None
+        and not of.given_up(cell._replace(rate_per_s=rate))
+    ]:
         yield min(wanted, key=lambda item: item[:2])[2]
 
 
-def trials_lacking(of: Findings, collector: str) -> dict[Cell, int] | None:
-    """Estimate the trials that an open answer still takes, those before them in the course included, if they go on as
-    they are; empty where it is not open, None where it can't be known or no number would do."""
-    lacking = _lacking_of_rounds(of)
-    standings = {side: of.standing(collector, side) for side in of.workload.sides}
-    if of.neither(collector):
+def trials_lacking(of: Findings, place: Place) -> dict[Cell, int] | None:
+    """Estimate the trials that an inconclusive answer still takes, those before them in the course included, if they go
+    on as they are; None where no number would do or there are too few trials to estimate."""
+    if of.neither(place):
         return None
-    for cell in _sides(of, collector, paced=True):
-        if standings[cell.strategy] == UNKNOWN:
-            more = more_to_stand(of.lost(cell))
-            if more > _PACED_MOST - of.n(cell):
+    lacking: dict[Cell, int] = {}
+    if len(of.workload.collectors) > 1:
+        for each in map(Place, of.workload.collectors):
+            for paced, most in ((False, FEWEST), (True, _PACED_FIRST)):
+                if not of.refused_at(each):
+                    lacking |= {cell: max(0, most - of.n(cell)) for cell in of.cells(each, paced)}
+    cells = of.cells(place)
+    for cell in cells:
+        if of.standing(cell) == UNKNOWN:
+            more = more_to_stand(of.lost(of.paced(cell)))
+            if more > _PACED_MOST - of.n(of.paced(cell)):
                 return None
-            lacking[cell] = max(lacking.get(cell, 0), more)
-    found = of.comparison(collector).decision
-    if LOSES not in standings.values() and found.verdict == OPEN:
-        cells = _sides(of, collector)
-        blocks = blocks_to_decide(*(of.costs(cell) for cell in cells))
-        if blocks is None:
+            lacking[of.paced(cell)] = max(lacking.get(of.paced(cell), 0), more)
+    found = of.comparison(place).decision
+    if LOSES not in of.standings(place) and found.verdict == OPEN:
+        if found.blocks_needed is None or min(len(of.costs(cell)) for cell in cells) == 0:
             return None
         for cell in cells:
-            lacking[cell] = max(lacking.get(cell, 0), blocks)
-            paced = Cell(collector, cell.strategy, of.workload.rate_per_s)
-            if found.n + blocks > max(found.n, FEWEST) + _NEAR_BLOCKS:
-                lacking[paced] = lacking.get(paced, 0) + headroom.most_more(of, collector, cell.strategy)
+            lacking[cell] = max(lacking.get(cell, 0), found.blocks_needed)
+            if found.blocks_needed > _NEAR_BLOCKS and headroom.next_rate(of, cell) is not None:
+                lacking[of.paced(cell)] = lacking.get(of.paced(cell), 0) + headroom.more_at_most(of, cell)
     return lacking
-
-
-def blocks_to_decide(a: Sequence[float], b: Sequence[float]) -> int | None:
-    """Estimate how many more trials a side decide two costs: the median of forecasts, each from a spread and means that
-    the trials so far allow; None below two trials a side, or where half of the forecasts are open at the last look.
-
-    Source: predictive power, Spiegelhalter, Freedman and Blackburn, "Monitoring clinical trials: conditional or
-    predictive power?", Controlled Clinical Trials 7, 1986.
-    """
-    n = min(len(a), len(b))
-    if n < 2:
-        return None
-    random_ = np.random.default_rng(n)
-    sides = []
-    for side in (np.log(a), np.log(b)):
-        shape = (_FORECASTS, 1)
-        spread = side.std(ddof=1) * np.sqrt((side.size - 1) / random_.chisquare(side.size - 1, shape))
-        mean = side.mean() + spread * random_.standard_normal(shape) / np.sqrt(side.size)
-        later = mean + spread * random_.standard_normal((_FORECASTS, LOOKS[-1]))
-        sides.append(np.hstack([np.broadcast_to(side, (_FORECASTS, side.size)), later]))
-    margin, settled = np.log(effect_that_matters()), np.zeros(_FORECASTS, dtype=bool)
-    for look in (size for size in LOOKS if size > n):
-        low, high = repeated_interval(sides[0][:, :look], sides[1][:, :look], ALPHA)
-        settled |= (low > 0) | (high < 0) | ((low > -margin) & (high < margin))
-        if 2 * settled.sum() >= _FORECASTS:
-            return look - n
-    return None
-
-
-def _lacking_of_rounds(of: Findings) -> dict[Cell, int]:
-    """Of the rounds that come before one of several collectors is chosen."""
-    wanted = {
-        cell: most
-        for name in (_runnable(of) if len(of.workload.collectors) > 1 else ())
-        for paced, most in ((False, FEWEST), (True, _PACED_FIRST))
-        for cell in _sides(of, name, paced)
-        if not of.given_up(cell)
-    }
-    return {cell: most - of.n(cell) for cell, most in wanted.items() if of.n(cell) < most}
-
-
-def _runnable(of: Findings) -> list[str]:
-    """The collectors that can run both sides."""
-    return [name for name in of.workload.collectors if not any(map(of.refused, _sides(of, name)))]
 
 
 def more_to_stand(lost: Sequence[bool]) -> int:

@@ -1,10 +1,9 @@
-"""What the trials of a reader's workload say so far: costs, who keeps up, and what follows for the answer.
+"""The trials of a reader's workload, and what follows from them: costs, who keeps up, and the answer.
 
-Costs are compared as everywhere (`allocpool.decisions`). Whether a strategy keeps up is a matter of trials, never of
-messages, since losses come in bursts: a trial loses more than is tolerated or it does not. A strategy is out when more
-than one in five of its trials are shown to lose, and keeps up when fewer than half are; both by a mixture of likelihood
-ratios that holds whenever one looks (Robbins, "Statistical methods related to the law of the iterated logarithm",
-Annals of Mathematical Statistics 41, 1970; Ville's inequality).
+Costs are compared by `allocpool.decisions`. Losses come in bursts, so the sampling unit is a trial: it loses more than
+is tolerated, or it does not. A strategy loses when more than one in five of its trials are shown to lose. It holds when
+fewer than half are. Both are shown by a mixture of likelihood ratios that is valid at any stopping time (Robbins,
+"Statistical methods related to the law of the iterated logarithm", Annals of Mathematical Statistics 41, 1970).
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from scipy import special
 
@@ -23,18 +23,17 @@ from allocpool.studies.your_workload.specs import MessagesSpec
 from allocpool.studies.your_workload.workload import Cell, Workload
 
 ALLOCATE, TAKE_FROM_POOL, EITHER, UNDECIDED, NEITHER = "allocate", "pool", "either", "inconclusive", "neither"
-"""Answers; the last one only of a workload that differs from the reader's."""
+"""Answers; `NEITHER` only of a workload with one parameter changed."""
 HOLDS, LOSES, UNKNOWN = "holds", "loses", "inconclusive"
 GIVEN_UP_AFTER = 2
-"""Trials without a figure after which a cell gets no more."""
+"""Trials without a result after which a cell gets no more."""
 _OUT_BEYOND, _IN_BELOW = 0.2, 0.5
-"""Chances that a trial loses: shown to be beyond the first, a strategy is out; below the second, it keeps up."""
+"""Chances that a trial loses: beyond the first a strategy loses, below the second it holds."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One trial: how it ended, and its figures; None where it has none. ``_ns`` are per message, CPU of the whole
-    process."""
+    """One trial; None where it measured nothing. ``_ns`` are per message, ``cpu_ns`` of the process."""
 
     status: str
     reason: str | None = None
@@ -57,7 +56,7 @@ class Measured:
 
 
 def standing(lost: Sequence[bool]) -> str:
-    """Whether a strategy holds, loses or is not known yet, by which of its trials lost too much, in order of time."""
+    """Return `HOLDS`, `LOSES` or `UNKNOWN`, by which trials of a strategy lost too much, in order of time."""
     losing = 0
     shown = UNKNOWN
     for n, one in enumerate(lost, 1):
@@ -70,21 +69,19 @@ def standing(lost: Sequence[bool]) -> str:
 
 
 def _mixture(events: int, n: int, chance: float, above: bool) -> float:
-    """Likelihood of ``events`` of ``n`` over all chances above, or below, ``chance``, evenly weighted, against it."""
+    """Return the likelihood of all chances above, or below, ``chance``, evenly weighted, over that of ``chance``."""
     below = float(special.betainc(events + 1, n - events + 1, chance))
     part, width = (1 - below, 1 - chance) if above else (below, chance)
-    whole = float(special.beta(events + 1, n - events + 1))
-    return part * whole / width / (chance**events * (1 - chance) ** (n - events))
+    scale = float(special.beta(events + 1, n - events + 1))
+    return part * scale / width / (chance**events * (1 - chance) ** (n - events))
 
 
-def answer_of(standings: tuple[str, str], verdict: str) -> str:
-    """The answer by how allocation and the pool stand and by their costs' verdict; `UNDECIDED` where both lose."""
-    alloc, pool = standings
-    if {alloc, pool} == {LOSES, HOLDS}:
-        return ALLOCATE if alloc == HOLDS else TAKE_FROM_POOL
-    if (alloc, pool) != (HOLDS, HOLDS):
-        return UNDECIDED
-    return {A_CHEAPER: ALLOCATE, B_CHEAPER: TAKE_FROM_POOL, EQUIVALENT: EITHER}.get(verdict, UNDECIDED)
+class Place(NamedTuple):
+    """A collector with the reader's workload, or with one parameter of `CHANGEABLE` changed to ``value``."""
+
+    collector: str
+    changed: str = ""
+    value: float = 0.0
 
 
 class Findings:
@@ -93,7 +90,7 @@ class Findings:
     Attributes:
         workload: the reader's.
         trials: by cell.
-        refusal: one line that says why this machine can't run a trial, or None.
+        refusal: returns why this machine can't run a trial, or None.
     """
 
     def __init__(self, workload: Workload, refusal: Callable[[MessagesSpec], str | None] = lambda _spec: None) -> None:
@@ -101,26 +98,37 @@ class Findings:
         self.trials: dict[Cell, list[Measured]] = defaultdict(list)
         self.refusal = refusal
         self._refused: dict[Cell, str | None] = {}
+        self._sides: dict[tuple[str, float], tuple[str, str]] = {}
 
     def add(self, cell: Cell, measured: Measured) -> None:
-        """Count a trial."""
         self.trials[cell].append(measured)
 
     def n(self, cell: Cell) -> int:
-        """Trials of a cell, however they ended."""
+        """Return the number of trials, however they ended."""
         return len(self.trials.get(cell, ()))
 
-    @property
-    def total(self) -> int:
-        """All trials."""
-        return sum(map(len, self.trials.values()))
-
     def next_spec(self, cell: Cell) -> MessagesSpec:
-        """The trial of a cell that comes next."""
         return self.workload.spec_of(cell, self.n(cell))
 
+    def at(self, collector: str, name: str, value: float) -> Place:
+        """Return the place with a parameter at a value, which may be the reader's own."""
+        return Place(collector) if value == self.workload.value_of(name) else Place(collector, name, value)
+
+    def cells(self, place: Place, paced: bool = False) -> tuple[Cell, Cell]:
+        """Return allocation and what is compared with it, which depends on the workload of the place.
+
+        Raises:
+            UserError: memory has no room for the workload.
+        """
+        change = place.changed, place.value
+        if change not in self._sides:
+            self._sides[change] = self.workload.changed_to(*change).sides
+        rate = self.workload.rate_per_s if paced else None
+        alloc, pool = (Cell(place.collector, side, rate, *change) for side in self._sides[change])
+        return alloc, pool
+
     def refused(self, cell: Cell) -> str | None:
-        """Why a cell can't be run, or None."""
+        """Return why a cell can't be run, or None."""
         if cell not in self._refused:
             try:
                 spec = self.workload.spec_of(cell, 0)
@@ -129,76 +137,90 @@ class Findings:
                 self._refused[cell] = str(error)
         return self._refused[cell]
 
+    def refused_at(self, place: Place) -> str | None:
+        """Return why a side of a place can't be run, or None."""
+        try:
+            return next(filter(None, map(self.refused, self.cells(place))), None)
+        except UserError as error:
+            return str(error)
+
     def ok(self, cell: Cell) -> list[Measured]:
-        """Trials that ended well."""
         return [trial for trial in self.trials.get(cell, ()) if trial.status == "ok"]
 
     def costs(self, cell: Cell) -> list[float]:
-        """CPU of the whole process, ns a message."""
+        """Return CPU of the process, ns a message."""
         return [trial.cpu_ns for trial in self.ok(cell) if trial.cpu_ns]
 
     def given_up(self, cell: Cell) -> bool:
-        """Whether trials of a cell end without a figure."""
+        """Return whether trials of a cell end without a result."""
         return self.n(cell) - len(self.ok(cell)) >= GIVEN_UP_AFTER
 
     def counted(self, cell: Cell) -> list[Measured]:
-        """Trials of a paced cell that say whether it loses: those that ended well, and those without memory."""
+        """Return the paced trials that show whether they lose; one without memory does."""
         return [
             trial for trial in self.trials.get(cell, ())
             if trial.status == "out_of_memory" or (trial.status == "ok" and trial.lost_ppm is not None)
         ]  # fmt: skip
 
     def loses(self, trial: Measured) -> bool:
-        """Whether a counted trial lost more than is tolerated; one without memory lost all."""
+        """Return whether a counted trial lost more than is tolerated."""
         return trial.lost_ppm is None or trial.lost_ppm > self.workload.loss_ppm
 
     def lost(self, cell: Cell) -> list[bool]:
-        """`loses`, of each counted trial of a cell."""
+        """Return `loses` of each counted trial."""
         return [self.loses(trial) for trial in self.counted(cell)]
 
-    def standing(self, collector: str, strategy: str) -> str:
-        """Whether a strategy keeps up with the reader's rate; one that can't even go as fast as it goes does not."""
-        if self.given_up(Cell(collector, strategy)):
+    def paced(self, cell: Cell) -> Cell:
+        """Return a cell at the reader's rate."""
+        return cell._replace(rate_per_s=self.workload.rate_per_s)
+
+    def standing(self, cell: Cell) -> str:
+        """Return whether a strategy keeps up with the reader's rate; ``cell`` is the one as fast as it goes."""
+        lost = self.lost(self.paced(cell))
+        if self.given_up(cell) or (self.given_up(self.paced(cell)) and lost and all(lost)):
             return LOSES
-        return standing(self.lost(Cell(collector, strategy, self.workload.rate_per_s)))
+        return standing(lost)
 
-    def comparison(self, collector: str, effect: float | None = None) -> Comparison:
-        """Allocation's cost over the pool's, as fast as both go."""
-        alloc, pool = (self.costs(Cell(collector, side)) for side in self.workload.sides)
-        return compare(alloc, pool, effect)
+    def standings(self, place: Place) -> tuple[str, str]:
+        """Return `standing` of allocation and of what is compared with it."""
+        alloc, pool = map(self.standing, self.cells(place))
+        return alloc, pool
 
-    def answer(self, collector: str) -> str:
-        """`ALLOCATE`, `TAKE_FROM_POOL`, `EITHER` or `UNDECIDED`: who does not keep up is out, else the cost decides."""
-        alloc, pool = (self.standing(collector, side) for side in self.workload.sides)
-        return answer_of((alloc, pool), self.comparison(collector).verdict)
+    def comparison(self, place: Place) -> Comparison:
+        """Compare allocation's cost with the pool's, as fast as both go."""
+        alloc, pool = map(self.costs, self.cells(place))
+        return compare(alloc, pool)
 
-    def by_losses(self, collector: str) -> bool:
-        """Whether losses at the reader's rate alone decide."""
-        return LOSES in (self.standing(collector, side) for side in self.workload.sides)
+    def answer(self, place: Place) -> str:
+        """Return the answer: a side that does not keep up is ruled out, otherwise the cost decides."""
+        alloc, pool = self.standings(place)
+        if {alloc, pool} == {LOSES, HOLDS}:
+            return ALLOCATE if alloc == HOLDS else TAKE_FROM_POOL
+        if (alloc, pool) != (HOLDS, HOLDS):
+            return NEITHER if place.changed and self.neither(place) else UNDECIDED
+        by_cost = {A_CHEAPER: ALLOCATE, B_CHEAPER: TAKE_FROM_POOL, EQUIVALENT: EITHER}
+        return by_cost.get(self.comparison(place).verdict, UNDECIDED)
 
-    def neither(self, collector: str) -> bool:
-        """Whether both sides are shown not to keep up."""
-        return all(self.standing(collector, side) == LOSES for side in self.workload.sides)
+    def neither(self, place: Place) -> bool:
+        """Return whether both sides are shown not to keep up."""
+        return self.standings(place) == (LOSES, LOSES)
 
-    def focus(self) -> str:
-        """The collector that the advice is for: of several, the one on which the cheaper side that is not out costs
-        least."""
-        best: list[tuple[bool, float, str]] = []
-        for collector in self.workload.collectors:
-            for side in self.workload.sides:
-                if costs := self.costs(Cell(collector, side)):
-                    out = self.standing(collector, side) == LOSES
-                    best.append((out, geometric_mean(costs), collector))
-        return min(best)[2] if best else self.workload.collectors[0]
+    def mostly_lost(self, cell: Cell) -> bool:
+        """Return whether most trials at the reader's rate lose; ``cell`` is the one as fast as it goes."""
+        lost = self.lost(self.paced(cell))
+        return self.given_up(cell) or 2 * sum(lost) > len(lost)
 
-    def capacity_per_s(self, collector: str, strategy: str) -> float | None:
-        """Messages a second as fast as it goes: the median of trials."""
-        walls = [trial.wall_ns for trial in self.ok(Cell(collector, strategy)) if trial.wall_ns]
+    def focus(self) -> Place:
+        """Return the collector of the advice: where the cheaper side that keeps up costs least."""
+        best = [
+            (self.standing(cell) == LOSES, geometric_mean(costs), collector)
+            for collector in self.workload.collectors
+            for cell in self.cells(Place(collector))
+            if (costs := self.costs(cell))
+        ]
+        return Place(min(best)[2] if best else self.workload.collectors[0])
+
+    def capacity_per_s(self, cell: Cell) -> float | None:
+        """Return messages a second as fast as it goes, the median of trials."""
+        walls = [trial.wall_ns for trial in self.ok(cell) if trial.wall_ns]
         return 1e9 / statistics.median(walls) if walls else None
-
-    def rates(self, collector: str, strategy: str) -> list[float]:
-        """The rates that trials paced at, ascending."""
-        return sorted(
-            cell.rate_per_s for cell in self.trials
-            if cell[:2] == (collector, strategy) and cell.rate_per_s is not None and not cell.changed
-        )  # fmt: skip

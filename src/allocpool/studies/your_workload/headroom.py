@@ -1,35 +1,29 @@
-"""Head-room: up to which rate a strategy loses no more than is tolerated, and what limits it.
+"""Headroom: up to which rate a strategy loses no more than is tolerated, and what limits it.
 
-The chance that a trial loses is fitted to all paced trials of the strategy, against the logarithm of the rate
-(`loss_boundary`). First the edge is bracketed, then trials go where the fit says that they tell most.
+Trials are placed and judged as the adaptive trials of the real-time study (`allocpool.studies.realtime.adaptive`).
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import special
-
+from allocpool.studies.realtime.adaptive import AdaptiveTrials, next_interval
 from allocpool.studies.your_workload.findings import Findings, Measured
-from allocpool.studies.your_workload.loss_boundary import EDGE, LossBoundary, Point
 from allocpool.studies.your_workload.workload import MOST_PER_S, Cell
 
-FACTOR = 4.0
-"""Between two rates as long as no edge is seen."""
-_SHARP = 1.2
-"""A bracket no wider is not halved."""
-_KNOWN = 1.35
-"""An interval of the edge from one end to the other no wider is narrow enough."""
+_OWN_NS = 1e3
+"""The interval of the reader's own rate in the adaptive trials, which bound intervals from 1 to 1,000,000 ns."""
+_NARROW = 1.5
+"""An interval of the edge that is no wider, as a ratio of its ends, is narrow enough."""
 _MOST_TRIALS = 18
-_FARTHEST = 4096.0
-"""Below the reader's rate by so much nothing is looked for."""
+"""At other rates than the reader's."""
+_LOWEST, _HIGHEST = 1e-3, 2.0
+"""The lowest rate tried, of the reader's; the highest, of the capacity."""
 _BUSY = 0.85
 """Of its capacity, what a strategy uses that is limited by CPU."""
-_CHANCES = (EDGE, 0.2, 0.8)
+_FEWEST_MESSAGES = 100
 PAUSE, CPU, MEMORY, STALLS, NOT_SEEN = "pause", "CPU", "memory", "stalls", "not seen"
 
 
@@ -38,13 +32,13 @@ class Headroom:
     """Of one strategy; rates are messages a second.
 
     Attributes:
-        rate_per_s: where half of the trials lose; None where there are too few to say.
-        low_per_s, high_per_s: its interval of 95%; 0 or infinite where trials do not bound it.
-        held_per_s: the highest rate tried that holds, below all that lose; None where none does.
-        lost_per_s: the lowest rate tried at which half of the trials or more lose; None where none does.
-        factor: the edge, or else the middle of the bracket, over the reader's rate; None where neither is known.
-        limited_by: what made trials at and above the edge lose.
-        trials, losing: so many, and so many of them.
+        rate_per_s: where half of the trials lose; None where trials do not show it.
+        low_per_s, high_per_s: its interval of 95% at any stopping time; 0 or infinite where it is not bounded.
+        held_per_s: the highest rate tried below `lost_per_s`, or None.
+        lost_per_s: the lowest rate tried at which half of the trials lose, or None.
+        factor: the edge, or else the middle of the two rates, over the reader's rate.
+        limited_by: what made trials near the edge lose.
+        trials, losing: counts.
     """
 
     rate_per_s: float | None
@@ -59,125 +53,77 @@ class Headroom:
 
     @property
     def width(self) -> float:
-        """From one end of what is known of the edge to the other, as a ratio."""
-        if self.low_per_s and self.high_per_s and math.isfinite(self.high_per_s):
-            return self.high_per_s / self.low_per_s
-        return math.inf
+        """The upper end of the edge's interval over the lower one."""
+        return self.high_per_s / self.low_per_s if self.low_per_s and self.high_per_s else math.inf
 
 
-def headroom_of(of: Findings, collector: str, strategy: str) -> Headroom:
-    """What the trials so far say."""
-    tried = _tried(of, collector, strategy)
-    held, lost = _bracket(tried)
-    point = _edge(tried)
-    rate, low, high = (None, None, None) if point is None else _as_rates(point)
+def headroom_of(of: Findings, cell: Cell) -> Headroom:
+    """Return the headroom of a strategy; ``cell`` is the one as fast as it goes."""
+    tried = {paced.rate_per_s: of.lost(paced) for paced in _paced(of, cell)}
+    losing = {rate: 2 * sum(lost) >= len(lost) for rate, lost in tried.items() if lost and rate}
+    lost = min((rate for rate, loses in losing.items() if loses), default=None)
+    held = max((rate for rate in losing if lost is None or rate < lost), default=None)
+    every = [one for lost_ones in tried.values() for one in lost_ones]
+    rate, low, high = _edge(of, cell) if 0 < sum(every) < len(every) else (None, None, None)
     middle = rate or (math.sqrt(held * lost) if held and lost else None)
+    factor = middle / of.workload.rate_per_s if middle else None
     return Headroom(
-        rate, low, high, held, lost, middle / of.workload.rate_per_s if middle else None,
-        _limited_by(of, collector, strategy, middle), len(tried), sum(losing for _, losing in tried),
+        rate, low, high, held, lost, factor, _limited_by(of, cell, middle or math.inf), len(every), sum(every)
     )  # fmt: skip
 
 
-def next_rate(of: Findings, collector: str, strategy: str) -> float | None:
-    """The rate of the trial that would tell most; None where enough is known."""
-    tried = _tried(of, collector, strategy)
-    capacity = of.capacity_per_s(collector, strategy)
-    if len(tried) >= _MOST_TRIALS + _at_own_rate(of, collector, strategy) or capacity is None:
+def next_rate(of: Findings, cell: Cell) -> float | None:
+    """Return the rate at which a trial shows most; None where enough is known."""
+    capacity, own = of.capacity_per_s(cell), of.workload.rate_per_s
+    if capacity is None or more_at_most(of, cell) <= 0 or headroom_of(of, cell).width <= _NARROW:
         return None
-    held, lost = _bracket(tried)
-    if lost is None:
-        top = max((rate for rate, _ in tried), default=of.workload.rate_per_s / FACTOR)
-        rate = min(top * FACTOR, capacity) if top < 0.9 * capacity else 1.5 * top
-        return rounded(rate) if rate <= min(4 * capacity, MOST_PER_S) else None
-    if held is None:
-        rate = min(min(rate for rate, _ in tried) / FACTOR, capacity)
-        return (
-            rounded(rate) if rate * _FARTHEST >= of.workload.rate_per_s and rate >= 100 / of.workload.trial_s else None
-        )
-    if lost / held > _SHARP:
-        return rounded(math.sqrt(held * lost))
-    room = headroom_of(of, collector, strategy)
-    if room.width <= _KNOWN:
-        return None
-    point = _edge(tried)
-    if point is None or not math.isfinite(point.estimate):
-        return held if of.n(Cell(collector, strategy, held)) <= of.n(Cell(collector, strategy, lost)) else lost
-    wanted = _rate_at(tried, _CHANCES[len(tried) % len(_CHANCES)], point.estimate)
-    return rounded(min(max(wanted, held / 1.5), 1.5 * lost))
+    top = min(_HIGHEST * capacity, MOST_PER_S)
+    bottom = min(top, max(_LOWEST * own, _FEWEST_MESSAGES / of.workload.trial_s))
+    shown = tuple((math.log(interval_ns), lost) for interval_ns, lost in _trials(of, cell))
+    interval_ns = next_interval(_OWN_NS * own / top, _OWN_NS * own / bottom, shown)
+    return float(f"{_OWN_NS * own / interval_ns:.4g}")
 
 
-def most_more(of: Findings, collector: str, strategy: str) -> int:
-    """The most trials that are still asked for; 0 where enough is known."""
-    if next_rate(of, collector, strategy) is None:
-        return 0
-    return _MOST_TRIALS + _at_own_rate(of, collector, strategy) - len(_tried(of, collector, strategy))
+def more_at_most(of: Findings, cell: Cell) -> int:
+    """Return how many trials at other rates than the reader's may still be asked for."""
+    return _MOST_TRIALS - sum(of.n(paced) for paced in _paced(of, cell) if paced != of.paced(cell))
 
 
-def rounded(value: float, digits: int = 3) -> float:
-    """To so many significant digits, so that a rate that is asked for twice is one cell."""
-    return float(f"{value:.{digits}g}")
+def _paced(of: Findings, cell: Cell) -> list[Cell]:
+    """The cells of a strategy at each rate tried, in the order of their first trials."""
+    return [each for each in of.trials if each.rate_per_s and each._replace(rate_per_s=None) == cell]
 
 
-def _tried(of: Findings, collector: str, strategy: str) -> tuple[tuple[float, bool], ...]:
+def _trials(of: Findings, cell: Cell) -> tuple[tuple[float, bool], ...]:
+    """(interval, whether it lost) of each trial; the unit is such that the reader's rate is at `_OWN_NS`."""
+    own = of.workload.rate_per_s
     return tuple(
-        (rate, losing)
-        for rate in of.rates(collector, strategy)
-        for losing in of.lost(Cell(collector, strategy, rate))
+        (_OWN_NS * own / paced.rate_per_s, lost)
+        for paced in _paced(of, cell) if paced.rate_per_s
+        for lost in of.lost(paced)
     )  # fmt: skip
 
 
-def _at_own_rate(of: Findings, collector: str, strategy: str) -> int:
-    return of.n(Cell(collector, strategy, of.workload.rate_per_s))
+def _edge(of: Findings, cell: Cell) -> tuple[float | None, float | None, float | None]:
+    """The rate at which half of the trials lose, and the ends of its interval; None where they are unknown."""
+    tried = _trials(of, cell)
+    edge, low, high = AdaptiveTrials(tried, 0, max(interval_ns for interval_ns, _ in tried)).interval_ns()
+    scale = _OWN_NS * of.workload.rate_per_s
+    rates = [None if math.isnan(ns) else math.inf if ns == 0 else scale / ns for ns in (edge, high, low)]
+    return rates[0], rates[1], rates[2]
 
 
-def _bracket(tried: Sequence[tuple[float, bool]]) -> tuple[float | None, float | None]:
-    """The highest rate that holds below the lowest at which half of the trials lose, and that one."""
-    counts: dict[float, list[bool]] = {}
-    for rate, losing in tried:
-        counts.setdefault(rate, []).append(losing)
-    lost = min((rate for rate, found in counts.items() if 2 * sum(found) >= len(found)), default=None)
-    held = max((rate for rate in counts if lost is None or rate < lost), default=None)
-    return held, lost
-
-
-@functools.lru_cache(maxsize=64)
-def _edge(tried: tuple[tuple[float, bool], ...]) -> Point | None:
-    """Where half of the trials lose, as an interval between messages, ns: losses grow rarer along it."""
-    return _fitted(tried).point(EDGE) if tried else None
-
-
-@functools.lru_cache(maxsize=64)
-def _fitted(tried: tuple[tuple[float, bool], ...]) -> LossBoundary:
-    return LossBoundary([1e9 / rate for rate, _ in tried], [losing for _, losing in tried])
-
-
-def _rate_at(tried: tuple[tuple[float, bool], ...], chance: float, edge_ns: float) -> float:
-    """The rate at which so many trials lose; the log odds are a line, of which the edge is one point."""
-    step = 1.5
-    slope = float(special.logit(_fitted(tried).chance(step * edge_ns))) / math.log(step)
-    return 1e9 / edge_ns / math.exp(float(special.logit(chance)) / slope)
-
-
-def _as_rates(point: Point) -> tuple[float, float, float]:
-    low = 0.0 if math.isinf(point.high) else 1e9 / point.high
-    high = math.inf if point.low == 0 else 1e9 / point.low
-    return 1e9 / point.estimate, low, high
-
-
-def _limited_by(of: Findings, collector: str, strategy: str, edge: float | None) -> str:
+def _limited_by(of: Findings, cell: Cell, edge: float) -> str:
     """What most of the trials that lost nearest to the edge show."""
-    capacity = of.capacity_per_s(collector, strategy) or math.inf
-    near = [
-        (rate, trial)
-        for rate in of.rates(collector, strategy)
-        if edge is None or rate < 2 * edge
-        for trial in of.counted(Cell(collector, strategy, rate))
-        if of.loses(trial)
-    ]
-    if of.given_up(Cell(collector, strategy)):
+    if of.given_up(cell):
         return MEMORY
-    causes = Counter(_cause(trial, rate / capacity, of.workload.delay_ms) for rate, trial in near[:5])
-    return causes.most_common(1)[0][0] if causes else NOT_SEEN
+    capacity = of.capacity_per_s(cell) or math.inf
+    near = sorted((paced.rate_per_s, paced) for paced in _paced(of, cell) if (paced.rate_per_s or 0.0) < 2 * edge)
+    causes = [
+        _cause(trial, (rate or 0.0) / capacity, of.workload.delay_ms)
+        for rate, paced in near for trial in of.counted(paced) if of.loses(trial)
+    ]  # fmt: skip
+    return Counter(causes[:5]).most_common(1)[0][0] if causes else NOT_SEEN
 
 
 def _cause(trial: Measured, busy: float, delay_ms: float) -> str:

@@ -1,8 +1,9 @@
-"""Where a reader's trials run: this machine, under the lock of campaigns, every outcome a record."""
+"""Run a reader's trials on this machine, under the lock of campaigns, every outcome a record."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import fields, replace
 from typing import Any
 
 from allocpool import home
@@ -18,10 +19,7 @@ from allocpool.trial.runner import alone, run_trial, task_for
 
 
 class Machine:
-    """This machine: trials are records below ``data/raw``, run alone under the campaigns' lock.
-
-    ``starts``: whether it may start anything, if only to try the flags of a JVM.
-    """
+    """This machine; ``starts``: whether it may start anything, if only to try the flags of a JVM."""
 
     def __init__(self, starts: bool = True) -> None:
         self._starts = starts
@@ -32,7 +30,7 @@ class Machine:
         self._tried: set[Any] = set()
 
     def refusal(self, spec: MessagesSpec) -> str | None:
-        """As `Launcher.refusal`, after the JVM's flags were tried."""
+        """Return `Launcher.refusal`, after the JVM's flags were tried."""
         jvm = spec.needs().jvm
         if self._starts and jvm not in self._tried and not self._launcher.refusal(spec):
             self._tried.add(jvm)
@@ -40,7 +38,7 @@ class Machine:
         return self._launcher.refusal(spec)
 
     def recorded(self, spec: MessagesSpec) -> Measured | None:
-        """What its record says."""
+        """Return what its record measured, or None."""
         record = read_record(task_for(spec, self._launcher, self._host, home.raw_dir()).folder)
         return None if record is None else measured_of(record)
 
@@ -65,17 +63,19 @@ class Machine:
         self._measures = False
 
 
+_COLUMNS = {
+    "cpu_ns": "cpu_ns_per_message", "wall_ns": "ns_per_message", "pause_max_ms": "gc_pause_max_ms",
+    "collections": "gc_collections",
+}  # fmt: skip
+"""Of table ``trials``, by the field that has another name."""
+_OF_RECORD = ("status", "reason", "wall_s", "disturbed")
+
+
 def measured_of(record: TrialRecord) -> Measured:
-    """A record as the advice needs it."""
+    """Return a record as the advice needs it."""
+    found = Measured(record.status, record.reason, record.wall_s, disturbed=record.disturbed is not None)
     if record.status != "ok":
-        return Measured(record.status, record.reason, record.wall_s, disturbed=record.disturbed is not None)
+        return found
     row = summarise_messages(record)
-    return Measured(
-        record.status, None, record.wall_s, cpu_ns=row["cpu_ns_per_message"], wall_ns=row["ns_per_message"],
-        lost_ppm=row["lost_ppm"], delay_p50_ms=row["delay_p50_ms"], delay_p99_ms=row["delay_p99_ms"],
-        delay_p999_ms=row["delay_p999_ms"], pause_max_ms=row.get("gc_pause_max_ms"),
-        stall_max_ms=row.get("stall_max_ms"), collections=row.get("gc_collections"),
-        idle_rss_mb=row["idle_rss_mb"], peak_rss_mb=row["peak_rss_mb"], pool_mb=row["pool_mb"],
-        wasted_mb=row["wasted_mb"], humongous_share=row.get("humongous_share"),
-        disturbed=record.disturbed is not None,
-    )  # fmt: skip
+    measured = [each.name for each in fields(Measured) if each.name not in _OF_RECORD]
+    return replace(found, **{name: row.get(_COLUMNS.get(name, name)) for name in measured})

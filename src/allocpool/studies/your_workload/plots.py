@@ -1,4 +1,4 @@
-"""Figures of the advice (cost, head-room, delays, memory, what would turn the answer), and of the study."""
+"""Figures of the advice (cost, headroom, delays, what turns the answer), and of the study."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from allocpool.evidence.style import by_panel, finish, log_axes, mark, marks, no
 from allocpool.packets.cells import present
 from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.your_workload.advice import Advice
-from allocpool.studies.your_workload.cells import Campaign
+from allocpool.studies.your_workload.cells import label_of, pairs
+from allocpool.studies.your_workload.story import PARAMETERS
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE
 
 _LOOKS = {
@@ -25,10 +26,6 @@ _LOOKS = {
     REUSE: (style.SKY, "v"), "fitted": (style.PURPLE, "P"), "zeroed": (style.SILVER, "X"),
 }  # fmt: skip
 _NOTHING = "Nothing was measured yet"
-_AXES = {
-    "in_flight": "in flight", "bytes": "bytes a message", "kept": "share kept", "live": "live besides, MiB",
-    "garbage": "garbage besides, MiB/s",
-}  # fmt: skip
 _COST, _ROOM, _DELAY = "CPU of the process, ns a message", "messages a second: held | lost", "delay at your rate, ms"
 _PERCENTILES = {"p50": "delay_p50_ms", "p99": "delay_p99_ms", "p99.9": "delay_p999_ms"}
 _MARKS = dict(zip(_PERCENTILES, "os^", strict=True))
@@ -38,7 +35,7 @@ _LEAST, _MOST = 0.05, 20.0
 
 
 def overview(advice: Advice) -> Figure:
-    """Cost, head-room and delays one below the other, as far as they were measured: the picture of the answer."""
+    """Draw cost, headroom and delays one below the other, as far as they were measured."""
     rate = advice.workload.rate_per_s
     names = [name for name in advice.workload.strategies if advice.figures[name].costs or advice.figures[name].paced]
     rooms = {name: room for name, room in advice.headroom.items() if name in names
@@ -87,18 +84,18 @@ def overview(advice: Advice) -> Figure:
 
 
 def robustness(advice: Advice) -> Figure:
-    """Allocation over the pool against each parameter that was tried, one at a time."""
+    """Draw allocation over the pool against each parameter that was tried, one at a time."""
     columns_of = ["parameter", "value", "ratio", "low", "high", "loses"]
     tried = pd.DataFrame([vars(each) for each in advice.explored], columns=columns_of)
-    tried = tried[tried["parameter"].isin(_AXES)].astype(dict.fromkeys(("value", "ratio", "low", "high"), float))
+    tried = tried.astype(dict.fromkeys(("value", "ratio", "low", "high"), float)).replace(math.inf, math.nan)
     if tried.empty:
-        return nothing("what would turn the answer was not measured yet")
+        return nothing("what turns the answer was not measured yet")
     # A value of 0 has no place on a logarithmic axis: it stands one step below the smallest other.
     zeros = {name: float(mine[mine > 0].min()) / 4 for name, mine in tried.groupby("parameter")["value"]}
     tried["place"] = tried["value"].mask(tried["value"] == 0, tried["parameter"].map(zeros).fillna(0.25))
     grid = sns.relplot(
         stated(tried, "ratio"), kind="line", x="place", y="ratio", color=style.INK, marker="o", **style.BARS,
-        facet_kws={"sharex": False}, **panels("parameter", present(_AXES, tried["parameter"]), 2.4),
+        facet_kws={"sharex": False}, **panels("parameter", present(PARAMETERS, tried["parameter"]), 2.4),
     )  # fmt: skip
     for name, axis, mine in by_panel(grid, tried):
         losing = mine[mine["loses"].map(bool)]
@@ -114,17 +111,17 @@ def robustness(advice: Advice) -> Figure:
         mark("yours", style.GREY, line="--"),
     ]  # fmt: skip
     return finish(
-        grid, "CPU of allocation over the pool, one parameter changed at a time.", 3, _AXES, handles, y=_RATIO
+        grid, "CPU of allocation over the pool, one parameter changed at a time.", 3, PARAMETERS, handles, y=_RATIO
     )
 
 
 def set_ups(trials: pd.DataFrame) -> Figure:
-    """Allocation over the pool in every workload of the study, with its interval."""
+    """Draw allocation over the pool in every workload of the study, with its interval."""
     found = [
-        (textwrap.fill(each.label, 30), pool, ratio.estimate, ratio.low, ratio.high)
-        for pool in (POOL, REUSE)
-        for each in Campaign(trials).with_both(ALLOC, pool)
-        if (ratio := compare(each.costs(ALLOC), each.costs(pool)).ratio) is not None
+        (textwrap.fill(label_of(facts), 30), name, ratio.estimate, ratio.low, ratio.high)
+        for name in (POOL, REUSE)
+        for facts, alloc, pool in pairs(trials, ALLOC, name)
+        if (ratio := compare(alloc, pool).ratio) is not None
     ]
     if not found:
         return nothing(_NOTHING)

@@ -1,7 +1,6 @@
-"""An advice in a file: machine, workload and trials, from which all that is reported of it follows anew.
+"""Write an advice into a file and read it, on any machine: the workload and its trials, judged again when read.
 
-What was measured on one machine can so be read on another. The reader's last one is kept, for page 09; the package
-ships another, the example that the page shows until its reader asks for numbers.
+The reader's last advice is kept, for page 09. The package ships an example, which the page shows before that.
 """
 
 from __future__ import annotations
@@ -19,15 +18,13 @@ from allocpool.errors import UserError, from_validation
 from allocpool.files import replaceable, write_atomically
 from allocpool.machine.host import Host, read_host
 from allocpool.strangers import inert
-from allocpool.studies.your_workload.advice import ON_RECORD, Advice, advice_of
+from allocpool.studies.your_workload.advice import ON_RECORD, Advice
 from allocpool.studies.your_workload.findings import Findings, Measured
 from allocpool.studies.your_workload.workload import ALLOC, Cell, Workload
 from allocpool.trial.launch import Launcher
 
 
 class _OfCell(BaseModel):
-    """The trials of one `Cell`, in order of time."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     collector: str
@@ -36,9 +33,6 @@ class _OfCell(BaseModel):
     changed: str
     value: float
     trials: tuple[Measured, ...]
-
-    def cell(self) -> Cell:
-        return Cell(self.collector, self.strategy, self.rate_per_s, self.changed, self.value)
 
 
 class _Saved(BaseModel):
@@ -56,10 +50,10 @@ class _Saved(BaseModel):
 
 
 def checked_path(word: str) -> Path:
-    """A file that an advice can be saved in, so that it is known before anything is measured.
+    """Return the file that an advice can be saved in.
 
     Raises:
-        UserError: it can't.
+        UserError: it can't; before anything is measured.
     """
     path = Path(word).expanduser().absolute()
     if path.is_dir() or not path.parent.is_dir():
@@ -83,7 +77,7 @@ def save(advice: Advice, path: Path) -> None:
     saved = _Saved(
         host=read_host(), code_hash=Launcher().code_hash(advice.workload.spec_of(Cell(advice.collector, ALLOC), 0)),
         minutes=advice.minutes, notes=advice.notes, refused=advice.refused, workload=advice.workload,
-        cells=tuple(_OfCell(**cell._asdict(), trials=trials) for cell, trials in advice.measured.items()),
+        cells=tuple(_OfCell(**cell._asdict(), trials=tuple(trials)) for cell, trials in advice.of.trials.items()),
     )  # fmt: skip
     try:
         write_atomically(path, saved.model_dump_json(indent=1) + "\n")
@@ -92,10 +86,10 @@ def save(advice: Advice, path: Path) -> None:
 
 
 def read(path: Path) -> Advice:
-    """What a file says, judged anew.
+    """Return the advice of a file, judged now.
 
     Raises:
-        UserError: there is none, it is none of ours, or this machine can't tell its workload; one line.
+        UserError: there is no file, it holds no advice, or it can't be judged on this machine; one line.
     """
     try:
         saved = _Saved.model_validate_json(path.read_text(encoding="utf-8"))
@@ -106,14 +100,14 @@ def read(path: Path) -> Advice:
         raise from_validation(f"{path} is no advice that `allocpool advise --save` wrote", error, _Saved) from None
     of = Findings(saved.workload, lambda spec: inert(saved.refused.get(spec.collector or "")))
     for one in saved.cells:
-        for trial in one.trials:
-            of.add(one.cell(), trial)
+        of.trials[Cell(**one.model_dump(exclude={"trials"}))] = list(one.trials)
+    host, notes = saved.host, tuple(map(inert, saved.notes))
+    advice = Advice(of, saved.minutes, ON_RECORD, notes, called(host.name or host.cpu_model, host.fingerprint()))
     try:
-        advice = advice_of(of, saved.minutes, ON_RECORD, tuple(map(inert, saved.notes)))
+        advice.as_json()
     except (UserError, ValueError) as error:  # less memory than where it was measured, or its capture is not here
         raise UserError(f"{path} can't be judged on this machine: {error}") from None
-    host = saved.host
-    return replace(advice, machine=called(host.name or host.cpu_model, host.fingerprint()))
+    return advice
 
 
 def _last() -> Path:
@@ -121,18 +115,18 @@ def _last() -> Path:
 
 
 def keep(advice: Advice) -> None:
-    """Keep an advice as the reader's last one, which page 09 shows; nothing where nothing was measured."""
+    """Keep an advice as the reader's last one; do nothing where nothing was measured."""
     if advice.trials:
         save(advice, _last())
 
 
 def last() -> Advice | None:
-    """Return the reader's last advice on this machine; None where there is none that can be read today."""
+    """Return the reader's last advice on this machine; None where none can be read."""
     with suppress(UserError):
         return read(_last())
     return None
 
 
 def example() -> Advice:
-    """The one that the package ships."""
+    """Return the advice that the package ships."""
     return replace(read(home.home() / "data" / "checked" / "example.json"), is_example=True)

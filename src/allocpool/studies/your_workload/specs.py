@@ -47,6 +47,7 @@ LAYOUTS: Mapping[Language, tuple[Layout, ...]] = MappingProxyType(
 )
 """Arrays of bytes, ByteBuffers on the heap and off it; what C++ gets from malloc."""
 MOST_THREADS = 64
+MOST_PER_S = 1e8
 MOST_MESSAGES = 2**28
 """In flight, or kept: Java counts them in ints."""
 MESSAGE_OBJECT_BYTES = 64
@@ -132,7 +133,7 @@ class MessagesSpec(TrialSpec):
     filled_share: float = Field(default=1.0, ge=0, le=1, description="of a message, what is written")
     read_share: float = Field(default=1.0, ge=0, le=1, description="of a message, what is read when it leaves")
     rate_per_s: float | None = Field(
-        default=None, gt=0, le=1e8, description="messages a second, all threads; left out: as fast as it goes"
+        default=None, gt=0, le=MOST_PER_S, description="messages a second, all threads; left out: as fast as it goes"
     )
     arrivals: Arrivals = Field(default="steady", description="captured: as in the trace, scaled to rate_per_s")
     burst_length: int = Field(default=1, ge=1, le=10**7, description="messages of a burst; arrivals on_off")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -161,26 +162,19 @@ def questions(profile: YourProfile, _machine: Machine) -> list[Question[TrialSpe
 
 
 def catalogue(profile: YourProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per language and strategy, with how many configurations the profile runs of it."""
+    """Return one row per language and strategy, with how many configurations the profile runs of it."""
+    first = [item for item in planned if isinstance(item.spec, MessagesSpec) and item.spec.block == 0]
     rows = []
-    for language in ("java", "cpp"):
-        for strategy, means in STRATEGIES.items():
-            if strategy == "netty" and language == "cpp":
-                continue
-            mine = [
-                item
-                for item in planned
-                if isinstance(item.spec, MessagesSpec)
-                and (item.spec.language, item.spec.strategy, item.spec.block) == (language, strategy, 0)
-            ]
-            gaps = sorted({item.unavailable for item in mine if item.unavailable})
-            runs = sum(1 for item in mine if not item.unavailable)
-            rows.append({
-                "language": language, "strategy": strategy, "means": means, "planned": bool(runs),
-                "configurations": runs,
-                "left_out_because": "; ".join(gaps) or (None if runs else f"not in profile {profile.profile}"),
-            })  # fmt: skip
-    return pd.DataFrame(rows)
+    for language, strategy in product(("java", "cpp"), STRATEGIES):
+        if _offered(strategy, language, {}):
+            mine = [item.unavailable for item in first
+                    if isinstance(item.spec, MessagesSpec)
+                    and (item.spec.language, item.spec.strategy) == (language, strategy)]  # fmt: skip
+            runs, gaps = mine.count(None), sorted({why for why in mine if why})
+            why = "; ".join(gaps) or (None if runs else f"not in profile {profile.profile}")
+            rows.append((language, strategy, STRATEGIES[strategy], runs > 0, runs, why))
+    columns = ["language", "strategy", "means", "planned", "configurations", "left_out_because"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 STUDY = Study(

@@ -1,7 +1,8 @@
 """The reader's own workload, in the reader's units, and the trials that it becomes.
 
-Every parameter is a row of `SETTINGS`: the command line, the notebook and errors are made of it. What can't be (a rate
-beyond the source, more in flight than memory holds) is refused in one line with the nearest that can.
+Every parameter is a field of `Workload` with its `Setting`: the command line, the notebook and errors are made of it.
+What can't be (a rate beyond the source, more in flight than memory holds) is refused in one line with the nearest that
+can.
 """
 
 from __future__ import annotations
@@ -11,10 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
-from annotated_types import Le
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from allocpool.errors import UserError, from_validation, unknown_choice
@@ -32,6 +31,7 @@ from allocpool.studies.your_workload.sizes import (
 )
 from allocpool.studies.your_workload.specs import (
     MOST_MESSAGES,
+    MOST_PER_S,
     MOST_THREADS,
     Arrivals,
     Layout,
@@ -45,17 +45,19 @@ CHOOSE = "choose"
 """In place of a collector: compare those of the runtime."""
 ALLOC, POOL, MIX, NETTY, REUSE = "alloc", "pool", "mix", "netty", "reuse"
 VARIANTS = ("mix", "netty", "fitted", "zeroed")
-"""What may be measured beside allocation and the pool: a small pool with overflow, Netty's, a pool whose size classes
-are fitted, one that clears what it hands out."""
-CHANGEABLE = ("in_flight", "bytes", "kept", "live", "garbage")
-"""Parameters that robustness is asked of, one at a time."""
+"""Measured on request: a small pool with overflow, Netty's, a pool with fitted size classes, one that clears."""
+CHANGEABLE = {
+    "in_flight": "in_flight", "bytes": "mean_bytes", "kept": "kept_share", "live": "live_mb",
+    "garbage": "garbage_mb_per_s",
+}  # fmt: skip
+"""Parameters that robustness is asked of, one at a time, with their field."""
 
 _HEAP_USED = 0.85
 """Of a heap, the most that may be alive: beyond it a collector does little else but collect."""
-_LIMITS = MessagesSpec.model_fields["rate_per_s"].metadata
-MOST_PER_S = next(float(str(limit.le)) for limit in _LIMITS if isinstance(limit, Le))
-"""Messages a second that the source can be asked for."""
-_DAY_S = 86_400.0
+_KEPT_FOR_S = 10.0
+_DAY_MS = 86_400_000.0
+_PACED = ("rate_per_s", "arrivals", "burst_length", "delay_ms")
+_JAVA = ("runtime", "collector", "heap_mb", "direct_mb", "jvm_flags")
 
 
 class Cell(NamedTuple):
@@ -72,42 +74,214 @@ class Cell(NamedTuple):
     value: float = 0.0
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What a reader types for a field: ``name`` as in the shell without dashes, its ``group`` in the help, ``read``
+    from a word (raises ValueError with what is valid), its ``default`` as a word or None."""
+
+    name: str
+    group: str
+    read: Callable[[str], Any]
+    default: str | None
+    metavar: str
+    help: str
+
+    @property
+    def key(self) -> str:
+        """In Python and JSON."""
+        return self.name.replace("-", "_")
+
+
+_MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "min": 6e4, "h": 3.6e6}
+_SECONDS = {unit: factor / 1e3 for unit, factor in _MILLISECONDS.items()}
+_MB = {
+    f"{power}{suffix}": 2.0 ** (10 * k) for k, power in enumerate("kmgt", start=-1) for suffix in ("", "b", "ib")
+}  # fmt: skip
+_THOUSANDS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+_WITH_UNIT = re.compile(r"\s*([-+]?[0-9._]+(?:e[-+]?[0-9]+)?)\s*([a-z%]*)(?:/s)?\s*", re.IGNORECASE)
+
+
+def _quantity(
+    low: float, high: float, units: Mapping[str, float], valid: str, kind: Callable[[float], Any] = float,
+    zero: bool = False,
+) -> Callable[[str], Any]:  # fmt: skip
+    """A number with one of ``units``, from ``low`` to ``high``, or 0 where ``zero``; 0 needs no unit."""
+
+    def read(text: str) -> Any:
+        found = _WITH_UNIT.fullmatch(text)
+        try:
+            number, unit = (float(found.group(1)), found.group(2).lower()) if found else (math.nan, "")
+        except ValueError:
+            number, unit = math.nan, ""
+        value = number * units.get(unit, math.nan if number or unit else 0.0)
+        if not (low <= value <= high or (zero and value == 0)) or (kind is int and value != int(value)):
+            raise ValueError(valid)
+        return kind(value)
+
+    return read
+
+
+def _number(low: float, high: float, example: str, zero: bool = False) -> Callable[[str], Any]:
+    return _quantity(
+        low, high, _THOUSANDS, f"a number from {low:g} to {high:g}, for example {example}", zero=zero
+    )  # fmt: skip
+
+
+def _whole(low: int, high: int, example: str) -> Callable[[str], Any]:
+    return _quantity(low, high, _THOUSANDS, f"a whole number from {low} to {high}, for example {example}", int)
+
+
+def _time(low: float, high: float, units: Mapping[str, float], example: str) -> Callable[[str], Any]:
+    span = f"{low / units['ms']:g}ms to {high / units['s']:g}s"
+    return _quantity(low, high, units, f"a time with its unit (us, ms, s, m, h), {span}, as {example}")
+
+
+def _memory(low: int, example: str) -> Callable[[str], Any]:
+    valid = f"memory with its unit (k, m, g), {low}m or more, for example {example}"
+    return _quantity(low, 2**26, _MB, valid, math.ceil)
+
+
+_share = _quantity(0, 1, {"": 1.0, "%": 0.01}, "a share from 0 to 1 or 0% to 100%, for example 6%")
+_mb_per_s = _quantity(0, 1e5, _MB, "memory a second with its unit (k, m, g), for example 200m")
+
+
+def _word(what: str, valid: tuple[object, ...]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in map(str, valid):
+            raise ValueError(str(unknown_choice(what, text, valid)))
+        return text
+
+    return read
+
+
+def _release(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"a feature release of Java, {FEATURES[0]} or newer, for example {FEATURES[-1]}")
+    return check_release(int(text))
+
+
+def _variants(text: str) -> tuple[str, ...]:
+    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    return tuple(map(_word("variant", VARIANTS), words))
+
+
+def _flags(text: str) -> tuple[str, ...]:
+    flags = tuple(text.split())
+    for flag in flags:
+        if not flag.startswith("-"):
+            raise ValueError(f"a flag starts with -, for example -XX:MaxGCPauseMillis=20, {flag!r} does not")
+        if re.match(r"-XX:\+Use\w+GC$|-Xm[sx]|-Xlog|-XX:MaxDirectMemorySize", flag):
+            raise ValueError(f"{flag} is not yours to give: use --collector, --heap and --direct; the log is ours")
+    return flags
+
+
+MESSAGES, REST, JVM, PROGRAM, TRIALS = (
+    "Messages", "The rest of the program", "Runtime", "Taken from your program", "What is measured",
+)  # fmt: skip
+_ARRIVALS = tuple(word for word in get_args(Arrivals) if word != "captured")
+
+
 class Workload(BaseModel):
-    """The parameters as understood: numbers in the units of their names."""
+    """The parameters as understood, in the units of their names, with what a reader types for each."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rate_per_s: float
-    sizes: Sizes
+    rate_per_s: Annotated[
+        float, Setting("rate", MESSAGES, _number(1, MOST_PER_S, "1e6"), "100000", "N", "messages a second")
+    ]
+    sizes: Annotated[
+        Sizes, Setting("bytes", MESSAGES, parse_sizes, "1024", "SIZES",
+                       "size: 512, or 64:0.7,1500:0.3 (weights), lognormal:MEDIAN:SIGMA, histogram:FILE.csv")
+    ]  # fmt: skip
     mean_bytes: float
-    filled_share: float
-    read_share: float
-    arrivals: Arrivals
-    burst_length: int
-    delay_ms: float
-    loss_ppm: float
-    in_flight: int
-    kept_share: float
-    kept_for_s: float
-    kept_count: int
-    replacement: Replacement
-    temporaries: int
-    temporary_bytes: int
-    live_mb: float
-    changed_mb_per_s: float
-    garbage_mb_per_s: float
-    threads: int
-    layout: Layout
-    collector: str
-    runtime: int
-    heap_mb: int
-    direct_mb: int
+    in_flight: Annotated[
+        int, Setting("in-flight", MESSAGES, _whole(0, MOST_MESSAGES, "20000"), "10000", "N",
+                     "messages held until handled")
+    ]  # fmt: skip
+    kept_share: Annotated[
+        float, Setting("kept", MESSAGES, _share, "0%", "SHARE", "of the messages, the share that is kept for longer")
+    ]
+    kept_for_s: Annotated[
+        float, Setting("for", MESSAGES, _time(0, _DAY_MS / 1e3, _SECONDS, "30s"), None, "TIME",
+                       f"how long (default {_KEPT_FOR_S:g}s)")
+    ]  # fmt: skip
+    kept_count: Annotated[
+        int, Setting("kept-count", MESSAGES, _whole(0, MOST_MESSAGES, "500000"), None, "N",
+                     "or how many are kept at a time")
+    ]  # fmt: skip
+    replacement: Annotated[
+        Replacement, Setting("replacement", MESSAGES, _word("replacement", get_args(Replacement)), "random", "WORD",
+                             "which kept message goes when one comes: random or oldest")
+    ]  # fmt: skip
+    delay_ms: Annotated[
+        float, Setting("delay", MESSAGES, _time(0.1, 6e4, _MILLISECONDS, "50ms"), "100ms", "TIME",
+                       "tolerated; later a message is lost")
+    ]  # fmt: skip
+    loss_ppm: Annotated[
+        float, Setting("loss-ppm", MESSAGES, _number(1e-3, 1e6, "200", zero=True), "0", "N",
+                       "tolerated losses, of a million")
+    ]  # fmt: skip
+    filled_share: Annotated[
+        float, Setting("touch-filled", MESSAGES, _share, "100%", "SHARE",
+                       "of a message's bytes written when it is filled")
+    ]  # fmt: skip
+    read_share: Annotated[
+        float, Setting("touch-read", MESSAGES, _share, "100%", "SHARE", "of a message's bytes read when it is handled")
+    ]
+    arrivals: Annotated[
+        Arrivals, Setting("arrivals", MESSAGES, _word("arrivals", _ARRIVALS), "steady", "WORD",
+                          "steady, poisson or on_off")
+    ]  # fmt: skip
+    burst_length: Annotated[
+        int, Setting("burst", MESSAGES, _whole(1, 10**8, "100"), "1", "N", "messages that arrive together")
+    ]
+    temporaries: Annotated[
+        int, Setting("temporaries", MESSAGES, _whole(0, 1000, "3"), "0", "N", "other short-lived objects a message")
+    ]
+    temporary_bytes: Annotated[
+        int, Setting("temporary-bytes", MESSAGES, _whole(16, 2**20, "48"), "32", "N", "bytes of each")
+    ]
+    live_mb: Annotated[float, Setting("live", REST, _memory(0, "500m"), "0", "SIZE", "other linked objects alive")]
+    changed_mb_per_s: Annotated[float, Setting("changed", REST, _mb_per_s, "0", "SIZE", "of these, changed a second")]
+    garbage_mb_per_s: Annotated[
+        float, Setting("garbage", REST, _mb_per_s, "0", "SIZE", "garbage that the rest makes a second")
+    ]
+    threads: Annotated[
+        int, Setting("threads", REST, _whole(1, MOST_THREADS, "4"), "1", "N",
+                     "that handle messages, each its share of them")
+    ]  # fmt: skip
+    collector: Annotated[
+        str, Setting("collector", JVM, _word("collector", (*COLLECTORS, CHOOSE)), "g1", "NAME",
+                     f"{', '.join(COLLECTORS)}; or {CHOOSE}: compare those of the runtime")
+    ]  # fmt: skip
+    runtime: Annotated[
+        int, Setting("runtime", JVM, _release, str(max(FEATURES)), "N",
+                     f"Java feature release: {FEATURES[0]} or newer, of those that `allocpool doctor` finds")
+    ]  # fmt: skip
+    heap_mb: Annotated[int, Setting("heap", JVM, _memory(1, "4g"), "1g", "SIZE", "of Java")]
+    direct_mb: Annotated[
+        int, Setting("direct", JVM, _memory(0, "1g"), None, "SIZE",
+                     "direct memory (default: twice what is alive, layout native)")
+    ]  # fmt: skip
     direct_follows: bool
-    jvm_flags: tuple[str, ...]
-    allocator: str
+    jvm_flags: Annotated[
+        tuple[str, ...], Setting("jvm-flag", JVM, _flags, "", "FLAG", "your own; may be repeated")
+    ]  # fmt: skip
+    layout: Annotated[
+        Layout, Setting("layout", JVM, _word("layout", get_args(Layout)), "array", "WORD",
+                        "array (byte[]), heap or native ByteBuffer, malloc (C++)")
+    ]  # fmt: skip
+    allocator: Annotated[
+        str, Setting("allocator", JVM, _word("allocator", tuple(ALLOCATORS)), "glibc", "NAME", "of layout malloc")
+    ]
     trace: str | None
-    also: tuple[str, ...]
-    trial_s: float
+    also: Annotated[
+        tuple[str, ...], Setting("also", TRIALS, _variants, "", "WORDS",
+                                 f"besides allocation and the pool: {', '.join(VARIANTS)}")
+    ]  # fmt: skip
+    trial_s: Annotated[
+        float, Setting("trial", TRIALS, _time(0.1, 600, _SECONDS, "2s"), "2s", "TIME", "measured in each trial")
+    ]
     warmup_s: float
 
     @property
@@ -117,17 +291,17 @@ class Workload(BaseModel):
 
     @property
     def pooled(self) -> str:
-        """The strategy that stands against allocation: a pool, or one buffer where nothing is ever in flight."""
+        """The strategy compared with allocation: a pool, or one buffer where nothing is ever in flight."""
         return POOL if self.held else REUSE
 
     @property
     def sides(self) -> tuple[str, str]:
-        """Allocation and what stands against it."""
+        """Allocation and what is compared with it."""
         return ALLOC, self.pooled
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The two sides, then what is measured besides."""
+        """The two sides, then what else is measured."""
         return (*self.sides, *(self.also if self.held else ()))
 
     @property
@@ -140,7 +314,7 @@ class Workload(BaseModel):
         return tuple(name for name in collectors_on(self.runtime) if not collector_named(name).is_control)
 
     def live_in_mb(self, strategy: str = POOL) -> tuple[float, float]:
-        """What is alive at a time, MiB: in the heap, and in direct or native memory."""
+        """Return what is alive at a time, MiB: in the heap, and in direct or native memory."""
         stated = {**self.model_dump(), **_stated_by(strategy)}
         buffers_mb = buffer_mb(stated)
         if self.layout == "malloc":
@@ -148,83 +322,63 @@ class Workload(BaseModel):
         return heap_live_mb(stated), buffers_mb if self.layout == "native" else 0.0
 
     def changed_to(self, name: str, value: float) -> Workload:
-        """The same with another value of one of `CHANGEABLE`.
+        """Return the same with another value of one of `CHANGEABLE`.
 
         Raises:
             UserError: there is no room for it.
         """
         if not name:
             return self
-        if name == "bytes" and self.trace:
-            raise UserError("a capture has its own sizes")
-        updates: dict[str, Any] = {}
-        if name == "in_flight":
-            updates = {"in_flight": round(value)}
-        elif name == "bytes":
+        updates: dict[str, Any] = {CHANGEABLE[name]: round(value) if name in ("in_flight", "live") else value}
+        if name == "bytes":
+            if self.trace:
+                raise UserError("a capture has its own sizes")
             factor = value / self.mean_bytes
-            scaled = checked_sizes(
+            sizes = checked_sizes(
                 (min(LARGEST_BYTES, max(SMALLEST_BYTES, round(size * factor))), weight) for size, weight in self.sizes
             )
-            updates = {"sizes": scaled, "mean_bytes": mean_bytes(scaled)}
-        elif name == "kept":
-            kept_for_s = self.kept_for_s or _KEPT_FOR_S
-            updates = {
-                "kept_share": value, "kept_for_s": kept_for_s,
-                "kept_count": max(1, round(self.rate_per_s * value * kept_for_s)),
-            }  # fmt: skip
-        elif name == "live":
-            updates = {"live_mb": round(value)}
-        else:
-            updates = {"garbage_mb_per_s": value}
+            updates = {"sizes": sizes, "mean_bytes": mean_bytes(sizes)}
+        if name == "kept":
+            updates["kept_for_s"] = self.kept_for_s or _KEPT_FOR_S
+            updates["kept_count"] = max(1, round(self.rate_per_s * value * updates["kept_for_s"]))
         changed = _with_direct_memory(self.model_copy(update=updates))
         return checked(changed) if self.layout == "malloc" else _roomy(changed)
 
     def value_of(self, name: str) -> float:
-        """The reader's value of one of `CHANGEABLE`."""
-        return float({
-            "in_flight": self.in_flight, "bytes": self.mean_bytes, "kept": self.kept_share, "live": self.live_mb,
-            "garbage": self.garbage_mb_per_s,
-        }[name])  # fmt: skip
+        """Return the reader's value of one of `CHANGEABLE`."""
+        return float(getattr(self, CHANGEABLE[name]))
 
     def spec_of(self, cell: Cell, block: int) -> MessagesSpec:
-        """The trial number ``block`` of a cell.
+        """Return the trial number ``block`` of a cell.
 
         Raises:
             UserError: no trial can state that.
         """
         own = self.changed_to(cell.changed, cell.value)
-        java = own.layout != "malloc"
+        java, paced = own.layout != "malloc", cell.rate_per_s is not None
+        others = {"sizes" if own.trace else "trace", *(("allocator",) if java else _JAVA)}
+        others |= set() if paced else set(_PACED)  # as fast as it goes nothing is due, and nothing late
+        stated = own.model_dump(include=set(MessagesSpec.model_fields) - others)
         # A trial that paces must be long against the delay that it tolerates.
-        seconds = own.trial_s if cell.rate_per_s is None else max(own.trial_s, 20 * own.delay_ms / 1e3)
-        stated: dict[str, Any] = {
-            "language": "java" if java else "cpp", "layout": own.layout, **_stated_by(cell.strategy),
-            "filled_share": own.filled_share, "read_share": own.read_share, "in_flight": own.in_flight,
-            "kept_share": own.kept_share, "kept_count": own.kept_count, "replacement": own.replacement,
-            "temporaries": own.temporaries, "temporary_bytes": own.temporary_bytes, "live_mb": own.live_mb,
-            "changed_mb_per_s": own.changed_mb_per_s, "garbage_mb_per_s": own.garbage_mb_per_s,
-            "threads": own.threads, "seconds": seconds, "warmup_seconds": own.warmup_s, "block": block,
-            **({"sizes": own.sizes} if own.trace is None else {"trace": own.trace}),
-        }  # fmt: skip
-        if cell.rate_per_s is not None:  # as fast as it goes nothing is due, and nothing late
-            stated |= {
-                "rate_per_s": cell.rate_per_s, "arrivals": own.arrivals, "burst_length": own.burst_length,
-                "delay_ms": own.delay_ms,
-            }  # fmt: skip
-        if java:
-            stated |= {
-                "runtime": own.runtime, "collector": cell.collector, "heap_mb": own.heap_mb,
-                "direct_mb": own.direct_mb or None, "jvm_flags": own.jvm_flags,
-            }  # fmt: skip
-        else:
-            stated |= {"allocator": own.allocator}
+        seconds = max(own.trial_s, 20 * own.delay_ms / 1e3) if paced else own.trial_s
+        stated |= {"language": "java" if java else "cpp", **_stated_by(cell.strategy), "block": block,
+                   "seconds": seconds, "warmup_seconds": own.warmup_s}  # fmt: skip
+        stated |= {"rate_per_s": cell.rate_per_s} if paced else {}
+        stated |= {"collector": cell.collector, "direct_mb": own.direct_mb or None} if java else {}
         try:
             return MessagesSpec(**stated)
         except ValidationError as error:
             raise from_validation("workload", error, MessagesSpec) from None
 
 
+_SETTING_OF = {
+    name: one for name, field in Workload.model_fields.items() for one in field.metadata if isinstance(one, Setting)
+}
+SETTINGS: dict[str, Setting] = {one.key: one for one in _SETTING_OF.values()}
+
+
 def _stated_by(strategy: str) -> dict[str, Any]:
-    """What a strategy or a variant of the pool says of a spec."""
+    """What a strategy or a variant of the pool states of a spec."""
     return {
         "strategy": {"fitted": POOL, "zeroed": POOL}.get(strategy, strategy),
         "classes": "fitted" if strategy == "fitted" else "power_of_two",
@@ -233,13 +387,13 @@ def _stated_by(strategy: str) -> dict[str, Any]:
 
 
 def checked(workload: Workload) -> Workload:
-    """The workload, if this machine and its heap have room for it.
+    """Return the workload, if this machine and its heap have room for it.
 
     Raises:
         UserError: they don't; one line with the nearest that can.
     """
     if workload.layout == "malloc":
-        _room_for(workload, available_memory_mb(), 1, "the machine's free memory", "", 0)
+        _room_for(workload, available_memory_mb(), 1, "the machine's free memory", "")
         return workload
     available_mb = available_memory_mb()
     direct_mb = workload.direct_mb if workload.layout == "native" else 0
@@ -259,23 +413,22 @@ def checked(workload: Workload) -> Workload:
 
 
 def _roomy(workload: Workload) -> Workload:
-    """The workload, if its heap and its direct memory have room for what is alive; raises as `checked`."""
-    direct_mb = workload.direct_mb if workload.layout == "native" else 0
-    _room_for(workload, int(_HEAP_USED * workload.heap_mb), 0, "the heap", "heap", workload.heap_mb)
-    if direct_mb:
-        _room_for(workload, direct_mb, 1, "direct memory", "direct", workload.direct_mb)
+    """Return the workload, if its heap and its direct memory have room for what is alive; raises as `checked`."""
+    _room_for(workload, int(_HEAP_USED * workload.heap_mb), 0, "the heap", "heap")
+    if workload.layout == "native" and workload.direct_mb:
+        _room_for(workload, workload.direct_mb, 1, "direct memory", "direct")
     return workload
 
 
-def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting: str, given_mb: int) -> None:
-    """Refuse what is alive beyond ``room_mb``; ``which`` is the place in `Workload.live_in_mb`."""
+def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting: str) -> None:
+    """Refuse what is alive beyond ``room_mb``; ``which`` is the index in `Workload.live_in_mb`."""
     live_mb = workload.live_in_mb(workload.pooled)[which]
     if live_mb <= room_mb:
         return
     fixed_mb = workload.live_mb if which == 0 else 0
     if fixed_mb > room_mb:
         raise UserError(
-            f"--live {workload.live_mb:g}m does not fit into {where} ({given_mb} MiB): at most --live {room_mb}m, "
+            f"--live {workload.live_mb:g}m does not fit into {where}: at most --live {room_mb}m, "
             f"or --heap {math.ceil(live_mb / _HEAP_USED)}m"
         )
     most = _down(workload.held * (room_mb - fixed_mb) / (live_mb - fixed_mb))
@@ -299,195 +452,12 @@ def _down(value: float) -> int:
     return math.floor(value / grain) * grain - grain
 
 
-# What a reader types.
-
-_UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_UNITS_MB = {"k": 2.0**-10, "m": 1.0, "g": 2.0**10, "t": 2.0**20}
-_THOUSANDS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
-_WITH_UNIT = re.compile(r"\s*([-+]?[0-9._]+(?:e[-+]?[0-9]+)?)\s*([a-z%]*)\s*", re.IGNORECASE)
-
-
-def _parted(text: str) -> tuple[float, str]:
-    """The number and the unit of a word; NaN where it has none."""
-    found = _WITH_UNIT.fullmatch(text)
-    try:
-        return (float(found.group(1)), found.group(2).lower()) if found else (math.nan, "")
-    except ValueError:
-        return math.nan, ""
-
-
-def _number(low: float, high: float, example: str, zero: bool = False) -> Callable[[str], float]:
-    """A number from ``low`` to ``high``, or 0 where ``zero``; with k, m or g for powers of a thousand."""
-
-    def read(text: str) -> float:
-        value, unit = _parted(text)
-        value *= _THOUSANDS.get(unit, math.nan)
-        if not (low <= value <= high or (zero and value == 0)):
-            raise ValueError(f"a number from {low:g} to {high:g}, for example {example}")
-        return value
-
-    return read
-
-
-def _whole(low: int, high: int, example: str) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        value, unit = _parted(text)
-        value *= _THOUSANDS.get(unit, math.nan)
-        if not (low <= value <= high) or value != int(value):
-            raise ValueError(f"a whole number from {low} to {high}, for example {example}")
-        return int(value)
-
-    return read
-
-
-def _share(text: str) -> float:
-    value, unit = _parted(text)
-    value = value / 100 if unit == "%" else value if not unit else math.nan
-    if not 0 <= value <= 1:
-        raise ValueError("a share from 0 to 1 or 0% to 100%, for example 6%")
-    return value
-
-
-def _seconds(low: float, high: float, example: str) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        value, unit = _parted(text)
-        value *= _UNITS_S.get(unit, 1.0 if value == 0 and not unit else math.nan)
-        if not low <= value <= high:
-            raise ValueError(f"a time with its unit (us, ms, s, m, h), {_time(low)} to {_time(high)}, as {example}")
-        return value
-
-    return read
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:g}ms" if 0 < seconds < 1 else f"{seconds:g}s"
-
-
-def _mb(low: int, example: str) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        value, unit = _parted(text)
-        value *= _UNITS_MB.get(unit.removesuffix("ib").removesuffix("b"), 0.0 if value == 0 and not unit else math.nan)
-        if not (low <= value <= 2**26):
-            raise ValueError(f"memory with its unit (k, m, g), {low}m or more, for example {example}")
-        return math.ceil(value)
-
-    return read
-
-
-def _mb_per_s(text: str) -> float:
-    value, unit = _parted(text.strip().removesuffix("/s"))
-    value *= _UNITS_MB.get(unit.removesuffix("ib").removesuffix("b"), 0.0 if value == 0 and not unit else math.nan)
-    if not 0 <= value <= 1e5:
-        raise ValueError("memory a second with its unit (k, m, g), for example 200m")
-    return value
-
-
-def _word(what: str, valid: tuple[object, ...]) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in map(str, valid):
-            raise ValueError(str(unknown_choice(what, text, valid)))
-        return text
-
-    return read
-
-
-def _release(text: str) -> str:
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"a feature release of Java, {FEATURES[0]} or newer, for example {FEATURES[-1]}")
-    return str(check_release(int(text)))
-
-
-def _variants(text: str) -> tuple[str, ...]:
-    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
-    for word in words:
-        _word("variant", VARIANTS)(word)
-    return words
-
-
-def _flags(text: str) -> tuple[str, ...]:
-    flags = tuple(text.split())
-    for flag in flags:
-        if not flag.startswith("-"):
-            raise ValueError(f"a flag starts with -, for example -XX:MaxGCPauseMillis=20, {flag!r} does not")
-        if re.match(r"-XX:\+Use\w+GC$|-Xm[sx]|-Xlog|-XX:MaxDirectMemorySize", flag):
-            raise ValueError(f"{flag} is not yours to give: use --collector, --heap and --direct; the log is ours")
-    return flags
-
-
-def _file(text: str) -> str:
-    path = Path(text).expanduser()
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}")
-    return str(path.resolve())
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One parameter: ``name`` as in the shell without dashes, its ``group`` in the help, ``read`` from a word (raises
-    ValueError that says what is valid), its ``default`` as a word, None where it has none."""
-
-    name: str
-    group: str
-    read: Callable[[str], Any]
-    default: str | None
-    metavar: str
-    help: str
-
-    @property
-    def key(self) -> str:
-        """In Python and JSON."""
-        return self.name.replace("-", "_")
-
-
-MESSAGES, REST, JVM, PROGRAM, TRIALS = (
-    "Messages", "The rest of the program", "Runtime", "Taken from your program", "What is measured",
-)  # fmt: skip
-_KEPT_FOR_S = 10.0
-_ARRIVALS = tuple(word for word in get_args(Arrivals) if word != "captured")
-_ROWS = (
-    Setting("rate", MESSAGES, _number(1, MOST_PER_S, "1e6"), "100000", "N", "messages a second"),
-    Setting("bytes", MESSAGES, str, "1024", "SIZES",
-            "size: 512, or 64:0.7,1500:0.3 (weights), lognormal:MEDIAN:SIGMA, histogram:FILE.csv"),
-    Setting("in-flight", MESSAGES, _whole(0, MOST_MESSAGES, "20000"), "10000", "N", "messages held until handled"),
-    Setting("kept", MESSAGES, _share, "0%", "SHARE", "of the messages, the share that is kept for longer"),
-    Setting("for", MESSAGES, _seconds(0, _DAY_S, "30s"), None, "TIME", f"how long (default {_KEPT_FOR_S:g}s)"),
-    Setting("kept-count", MESSAGES, _whole(0, MOST_MESSAGES, "500000"), None, "N", "or how many are kept at a time"),
-    Setting("replacement", MESSAGES, _word("replacement", get_args(Replacement)), "random", "WORD",
-            "which kept message goes when one comes: random or oldest"),
-    Setting("delay", MESSAGES, _seconds(1e-4, 60.0, "50ms"), "100ms", "TIME", "tolerated; later a message is lost"),
-    Setting("loss-ppm", MESSAGES, _number(1e-3, 1e6, "200", zero=True), "0", "N", "tolerated losses, of a million"),
-    Setting("touch-filled", MESSAGES, _share, "100%", "SHARE", "of a message's bytes written when it is filled"),
-    Setting("touch-read", MESSAGES, _share, "100%", "SHARE", "of a message's bytes read when it is handled"),
-    Setting("arrivals", MESSAGES, _word("arrivals", _ARRIVALS), "steady", "WORD", "steady, poisson or on_off"),
-    Setting("burst", MESSAGES, _whole(1, 10**8, "100"), "1", "N", "messages that arrive together"),
-    Setting("temporaries", MESSAGES, _whole(0, 1000, "3"), "0", "N", "short-lived objects besides, for each message"),
-    Setting("temporary-bytes", MESSAGES, _whole(16, 2**20, "48"), "32", "N", "bytes of each"),
-    Setting("live", REST, _mb(0, "500m"), "0", "SIZE", "linked objects that live besides"),
-    Setting("changed", REST, _mb_per_s, "0", "SIZE", "of these, what changes a second"),
-    Setting("garbage", REST, _mb_per_s, "0", "SIZE", "garbage that the rest makes a second"),
-    Setting("threads", REST, _whole(1, MOST_THREADS, "4"), "1", "N", "that handle messages, each its share of them"),
-    Setting("collector", JVM, _word("collector", (*COLLECTORS, CHOOSE)), "g1", "NAME",
-            f"{', '.join(COLLECTORS)}; or {CHOOSE}: compare those of the runtime"),
-    Setting("runtime", JVM, _release, str(max(FEATURES)), "N",
-            f"Java feature release: {FEATURES[0]} or newer, of those that `allocpool doctor` finds"),
-    Setting("heap", JVM, _mb(1, "4g"), "1g", "SIZE", "of Java"),
-    Setting("direct", JVM, _mb(0, "1g"), None, "SIZE", "direct memory (default: twice what is alive, layout native)"),
-    Setting("jvm-flag", JVM, _flags, "", "FLAG", "your own; may be repeated"),
-    Setting("layout", JVM, _word("layout", get_args(Layout)), "array", "WORD",
-            "array (byte[]), heap or native ByteBuffer, malloc (C++)"),
-    Setting("allocator", JVM, _word("allocator", tuple(ALLOCATORS)), "glibc", "NAME", "of layout malloc"),
-    Setting("also", TRIALS, _variants, "", "WORDS", f"besides allocation and the pool: {', '.join(VARIANTS)}"),
-    Setting("trial", TRIALS, _seconds(0.1, 600.0, "2s"), "2s", "TIME", "measured in each trial"),
-)  # fmt: skip
-SETTINGS: dict[str, Setting] = {row.key: row for row in _ROWS}
-
-
 def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = None, trace: Any = None) -> Workload:
-    """The workload that these parameters say, each a word as in the shell; ``guessed``: what a recording of the
-    program says, where nothing is given; ``trace``: a prepared capture, which replaces rate and sizes.
+    """Return the workload of these parameters, each a word as in the shell; ``guessed``: what a recording of the
+    program gives, where nothing is given; ``trace``: a prepared capture, which replaces rate and sizes.
 
     Raises:
-        UserError: a parameter that there is not, a word that is none, or what can't be; one line.
+        UserError: an unknown parameter, a word that is not valid, or what can't be; one line.
     """
     for key in given:
         if key not in SETTINGS:
@@ -495,19 +465,16 @@ def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = 
             hint = f"did you mean {near[0]}? " if near else ""
             raise UserError(f"unknown parameter {key!r}: {hint}choose one of {', '.join(SETTINGS)}")
     words = {key: _as_word(value) for key, value in given.items() if value is not None}
-    words = {**{row.key: row.default for row in _ROWS if row.default is not None}, **(guessed or {}), **words}
+    defaults = {row.key: row.default for row in SETTINGS.values() if row.default is not None}
+    words = {**defaults, **(guessed or {}), **words}
     values: dict[str, Any] = {}
-    for key, word in words.items():
+    for name, row in _SETTING_OF.items():
         try:
-            values[key] = SETTINGS[key].read(word)
-        except ValueError as error:
-            name = SETTINGS[key].name
+            values |= {name: row.read(words[row.key])} if row.key in words else {}
+        except (UserError, ValueError) as error:
             found = str(error)
-            raise UserError(
-                f"--{name}: {found}" if found.startswith("unknown") else f"--{name} {word!r}: {found}"
-            ) from None
-    if trace is not None and (stated := [f"--{key}" for key in ("bytes", "arrivals", "burst") if given.get(key)]):
-        raise UserError(f"{', '.join(stated)} and --pcap exclude each other: a capture has its own")
+            word = "" if found.startswith("unknown") else f" {words[row.key]!r}"
+            raise UserError(f"--{row.name}{word}: {found}") from None
     workload = checked(_workload(values, given, trace))
     for strategy in workload.strategies:
         if reason := workload.spec_of(Cell(workload.collectors[0], strategy, workload.rate_per_s), 0).impossible():
@@ -519,87 +486,81 @@ def _as_word(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def _workload(values: Mapping[str, Any], given: Mapping[str, object], trace: Any) -> Workload:
-    sizes = _sizes(str(values["bytes"])) if trace is None else trace.sizes
-    captured = None if trace is None else trace.rate_per_s
-    rate = values["rate"]
-    if trace is not None and given.get("rate") is None:
-        if captured is None:
-            raise UserError("the capture has no rate, as no time passes in it: give --rate")
-        rate = captured
-    if trace is not None and rate > MOST_PER_S:
+def _workload(values: dict[str, Any], given: Mapping[str, object], trace: Any) -> Workload:
+    captured = _captured(values, given, trace) if trace is not None else {"trace": None}
+    stated = {**values, **captured, "warmup_s": values["trial_s"] / 2, "mean_bytes": 0.0}
+    stated |= _kept(stated)
+    stated["mean_bytes"] = mean_bytes(stated["sizes"])
+    stated["direct_follows"] = stated["layout"] == "native" and "direct_mb" not in values
+    stated = {"direct_mb": 0, **stated}
+    _refuse(stated)
+    stated["collector"] = "" if stated["layout"] == "malloc" else stated["collector"]
+    return _with_direct_memory(Workload(**stated))
+
+
+def _captured(values: Mapping[str, Any], given: Mapping[str, object], trace: Any) -> dict[str, Any]:
+    """What a capture replaces."""
+    if stated := [f"--{key}" for key in ("bytes", "arrivals", "burst") if given.get(key)]:
+        raise UserError(f"{', '.join(stated)} and --pcap exclude each other: a capture has its own")
+    rate = trace.rate_per_s if given.get("rate") is None else values["rate_per_s"]
+    if rate is None:
+        raise UserError("the capture has no rate, as no time passes in it: give --rate")
+    if rate > MOST_PER_S:
         raise UserError(
             f"the capture has {rate:,.0f} messages a second: the source sends at most {MOST_PER_S:,.0f}; give --rate"
         )
-    kept_for_s, kept_count = _kept(values, given, rate)
-    layout = values["layout"]
-    runtime, collector = int(values["runtime"]), values["collector"]
+    arrivals = "steady" if trace.rate_per_s is None else "captured"
+    return {"sizes": trace.sizes, "rate_per_s": rate, "arrivals": arrivals, "trace": str(trace.path)}
+
+
+def _refuse(stated: Mapping[str, Any]) -> None:
+    """Refuse parameters that don't go together."""
+    cpp, collector, runtime = stated["layout"] == "malloc", stated["collector"], stated["runtime"]
+    threads, messages = stated["threads"], stated["trial_s"] * stated["rate_per_s"]
+    few = [name for name in ("in_flight", "kept_count") if 0 < stated[name] < threads]
     if collector != CHOOSE and not collector_named(collector).is_on(runtime):
         raise UserError(
             f"Java {runtime} has no collector {collector}: choose one of {', '.join(collectors_on(runtime))}"
         )
-    if layout == "malloc" and collector == CHOOSE:
+    if cpp and collector == CHOOSE:
         raise UserError("--collector choose: C++ (layout malloc) has none; choose layout array, heap or native")
-    if layout == "malloc" and "netty" in values["also"]:
+    if cpp and "netty" in stated["also"]:
         raise UserError("--also netty: a library of Java; choose layout array, heap or native")
-    if values["changed"] > 0 and values["live"] == 0:
-        raise UserError("--changed needs --live: nothing lives besides that could change")
-    if values["arrivals"] == "on_off" and values["burst"] < 2:
+    if stated["changed_mb_per_s"] > 0 and stated["live_mb"] == 0:
+        raise UserError("--changed needs --live: no other data lives that could change")
+    if stated["arrivals"] == "on_off" and stated["burst_length"] < 2:
         raise UserError("--arrivals on_off needs --burst: how many messages come together, for example --burst 1000")
-    if 0 < values["in_flight"] < values["threads"] or 0 < kept_count < values["threads"]:
-        few = "in-flight" if 0 < values["in_flight"] < values["threads"] else "kept-count"
-        raise UserError(f"--{few} is 0 or at least one for each of --threads {values['threads']}")
-    if values["trial"] * rate < 100:
+    if few:
+        raise UserError(f"--{SETTINGS[few[0]].name} is 0 or at least one for each of --threads {threads}")
+    if messages < 100:
         raise UserError(
-            f"--trial {values['trial']:g}s at --rate {rate:g} has {values['trial'] * rate:.0f} messages, too few to "
-            f"measure: at least --trial {math.ceil(100 / rate)}s"
+            f"--trial {stated['trial_s']:g}s at --rate {stated['rate_per_s']:g} has {messages:.0f} messages, too few "
+            f"to measure: at least --trial {math.ceil(100 / stated['rate_per_s'])}s"
         )
-    workload = Workload(
-        rate_per_s=rate, sizes=sizes, mean_bytes=mean_bytes(sizes), filled_share=values["touch_filled"],
-        read_share=values["touch_read"], arrivals=values["arrivals"] if captured is None else "captured",
-        burst_length=values["burst"],
-        delay_ms=values["delay"] * 1e3, loss_ppm=values["loss_ppm"], in_flight=values["in_flight"],
-        kept_share=values["kept"], kept_for_s=kept_for_s, kept_count=kept_count, replacement=values["replacement"],
-        temporaries=values["temporaries"], temporary_bytes=values["temporary_bytes"], live_mb=values["live"],
-        changed_mb_per_s=values["changed"], garbage_mb_per_s=values["garbage"], threads=values["threads"],
-        layout=layout, collector="" if layout == "malloc" else collector, runtime=runtime, heap_mb=values["heap"],
-        direct_mb=values.get("direct", 0), direct_follows=layout == "native" and "direct" not in values,
-        jvm_flags=values["jvm_flag"], allocator=values["allocator"],
-        trace=None if trace is None else str(trace.path), also=values["also"], trial_s=values["trial"],
-        warmup_s=values["trial"] / 2,
-    )  # fmt: skip
-    return _with_direct_memory(workload)
 
 
 def _with_direct_memory(workload: Workload) -> Workload:
-    """With direct memory for twice what is alive, where the reader gives no limit."""
+    """The workload with direct memory for twice what is alive, where the reader gives no limit."""
     if not workload.direct_follows:
         return workload
     return workload.model_copy(update={"direct_mb": 64 + math.ceil(2 * workload.live_in_mb(workload.pooled)[1])})
 
 
-def _sizes(text: str) -> Sizes:
-    try:
-        return parse_sizes(text)
-    except UserError as error:
-        raise UserError(f"--bytes: {error}") from None
-
-
-def _kept(values: Mapping[str, Any], given: Mapping[str, object], rate: float) -> tuple[float, int]:
-    """For how long a message is kept, seconds, and how many are at a time."""
-    share = values["kept"]
-    if "kept_count" in values and "for" in values:
+def _kept(values: Mapping[str, Any]) -> dict[str, Any]:
+    """For how long a message is kept, and how many are kept at a time."""
+    share, kept_per_s = values["kept_share"], values["kept_share"] * values["rate_per_s"]
+    given = {name: values[name] for name in ("kept_for_s", "kept_count") if name in values}
+    if len(given) == 2:
         raise UserError("--for and --kept-count exclude each other: how many are kept follows from how long")
+    for name, value in given.items():
+        option = f"--{_SETTING_OF[name].name}"
+        if share == 0 and value:
+            raise UserError(f"{option} needs --kept: the share of messages that is kept, such as 6%")
+        if share and not value:
+            raise UserError(f"{option} 0 with --kept: nothing could be kept; leave out --kept")
     if share == 0:
-        for key in ("for", "kept_count"):
-            if values.get(key):
-                raise UserError(f"--{SETTINGS[key].name} needs --kept: the share of messages that is kept, such as 6%")
-        return 0.0, 0
-    if "kept_count" in values:
-        if not values["kept_count"]:
-            raise UserError("--kept-count 0 with --kept: nothing could be kept; leave out --kept")
-        return values["kept_count"] / (rate * share), int(values["kept_count"])
-    kept_for_s = float(values.get("for", _KEPT_FOR_S))
-    if kept_for_s == 0:
-        raise UserError("--for 0s with --kept: nothing could be kept; leave out --kept")
-    return kept_for_s, max(1, round(rate * share * kept_for_s))
+        return {"kept_for_s": 0.0, "kept_count": 0}
+    if "kept_count" in given:
+        return {"kept_for_s": given["kept_count"] / kept_per_s}
+    kept_for_s = given.get("kept_for_s", _KEPT_FOR_S)
+    return {"kept_for_s": kept_for_s, "kept_count": max(1, round(kept_per_s * kept_for_s))}

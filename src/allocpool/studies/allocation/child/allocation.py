@@ -25,7 +25,7 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Fa
         ffi,
         lambda error, size: library.ap_allocation_create(strategy, touch, spec["bytes"], spec["slots"], error, size),
     )
-    native_books = ffi.new("ap_allocation_books*")
+    native_books = ffi.new("ap_allocation_counters*")
     message = ffi.new("char[]", native.MESSAGE_BYTES)
     if native.checked(library, library.ap_allocation_verify(handle, native_books, message, native.MESSAGE_BYTES)):
         return {"status": "invalid", "reason": ffi.string(message).decode()}

@@ -29,7 +29,7 @@ _DRAIN_S = 5.0
 """For what was due and not sent in time; then as long again for what is on its way."""
 _HOLD_S = 600
 _SPARE_DESCRIPTORS = 16
-"""What a JVM opens for itself meanwhile."""
+"""What a JVM opens for itself in that time."""
 
 
 class Server(Protocol):
@@ -38,16 +38,16 @@ class Server(Protocol):
     port: int
 
     def counts(self) -> dict[str, int]:
-        """What happened since its start."""
+        """Return what happened since its start."""
 
     def heap(self) -> dict[str, float]:
-        """Java heap as the load left it; empty in C++."""
+        """Return the Java heap as the load left it; empty in C++."""
 
     def parts(self) -> Parts:
-        """Bytes in use by what they are part of; in Java a full collection comes first."""
+        """Return bytes in use by what they are part of; in Java a full collection comes first."""
 
     def stack_bytes(self) -> int:
-        """Size of a connection's thread's stack."""
+        """Return the size of a connection's thread's stack."""
 
     def stop(self) -> None:
         """Close every connection and end every thread."""
@@ -105,7 +105,7 @@ class CppServer:
     def counts(self) -> dict[str, int]:
         counts = self._ffi.new("ap_echo_counts*")
         if self._library.ap_echo_get_counts(self._handle, counts) != self._library.AP_ECHO_OK:
-            raise OSError("the server does not tell its counts")
+            raise OSError("the server does not report its counts")
         return {name: int(getattr(counts, name)) for name in COUNTS}
 
     def heap(self) -> dict[str, float]:
@@ -127,7 +127,7 @@ class CppServer:
 
 
 def start(spec: dict[str, Any], launch: dict[str, Any]) -> Server:
-    """The server that the spec names, listening."""
+    """Start the server that the spec names; it listens."""
     _raise_descriptors()
     return JavaServer(spec, launch) if spec["server"] == "java" else CppServer(spec, launch)
 
@@ -220,7 +220,7 @@ def _sampled(load: Load, patience_s: float) -> tuple[list[float], LoadResult]:
         if now[1] - before[1] >= _SAMPLE_S * 0.9e9:
             samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
             before = now
-    raise LoadFailed(f"the load generator did not tell its result within {patience_s:g} s")
+    raise LoadFailed(f"the load generator did not report its result within {patience_s:g} s")
 
 
 def _server_cpu_ns() -> int:
@@ -245,7 +245,7 @@ def _settled(server: Server, descriptors: int) -> dict[str, int]:
 
 
 def _fault(spec: dict[str, Any], load: dict[str, Any], counts: dict[str, int], more_descriptors: int) -> str | None:
-    """What the books of server and load generator disagree in, or what went wrong; None when nothing did."""
+    """What the counters of server and load generator disagree in, or what went wrong; None when nothing did."""
     faults = {
         "connections were dropped by the server": load["dropped"],
         "messages came back wrong": load["wrong"],

@@ -1,6 +1,6 @@
 """Where this process's memory is: resident, proportional and unique size, stacks, C heap, Java heap by class.
 
-Each part is measured by itself, none is what the others leave over: their sum against resident memory is a test.
+Each part is measured, none is what the others leave over: their sum against resident memory is a test.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def rollup() -> dict[str, float]:
-    """Resident, proportional and unique set size of this process, MiB (``/proc/self/smaps_rollup``, proc(5))."""
+    """Return resident, proportional and unique set size of this process, MiB (``/proc/self/smaps_rollup``, proc(5))."""
     sizes_kb: dict[str, int] = {}
     for line in Path("/proc/self/smaps_rollup").read_text(encoding="utf-8").splitlines()[1:]:
         name, _, value = line.partition(":")
@@ -65,7 +65,8 @@ def await_giving_back() -> None:
 
 
 def settled_mb() -> float:
-    """Resident memory, MiB, as soon as it has stopped to grow: threads that have started touch their stacks first."""
+    """Return resident memory, MiB, as soon as it has stopped to grow: threads that have started touch their stacks
+    first."""
     give_up_s = time.monotonic() + _SETTLING_S
     largest_mb = now_mb = rollup()["rss_mb"]
     since_s = time.monotonic()
@@ -89,7 +90,7 @@ def _mappings() -> Iterator[tuple[int, str, str, int]]:
 
 
 def stacks_bytes(stack_bytes: int) -> int:
-    """Resident bytes of the thread stacks: anonymous mappings of a stack's size, with or without its guard pages."""
+    """Return resident bytes of the thread stacks: anonymous mappings of a stack's size, with or without guard pages."""
     smallest, largest = stack_bytes - (96 << 10), stack_bytes + (16 << 10)
     return sum(
         resident
@@ -102,22 +103,14 @@ class _Mallinfo2(ctypes.Structure):
     _fields_ = tuple(
         (name, ctypes.c_size_t)
         for name in (
-            "arena",
-            "ordblks",
-            "smblks",
-            "hblks",
-            "hblkhd",
-            "usmblks",
-            "fsmblks",
-            "uordblks",
-            "fordblks",
-            "keep",
+            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keep",
         )
-    )
+    )  # fmt: skip
 
 
 def c_heap_bytes() -> int | None:
-    """Bytes in use of the C library's heap, all arenas and mapped blocks (``mallinfo2``); None before glibc 2.33."""
+    """Return bytes in use of the C library's heap, all arenas and mapped blocks (``mallinfo2``); None before glibc
+    2.33."""
     try:
         mallinfo2 = ctypes.CDLL(None).mallinfo2
     except AttributeError:
@@ -136,7 +129,7 @@ def trim_c_heap() -> None:
 
 
 def native_stack_bytes() -> int:
-    """Size of a C++ thread's stack: the soft limit at the start of the process, as glibc takes it."""
+    """Return the size of a C++ thread's stack: the soft limit at the start of the process, as glibc takes it."""
     soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
     return _DEFAULT_STACK_BYTES if soft == resource.RLIM_INFINITY else soft
 
@@ -147,20 +140,20 @@ def _diagnostics() -> Any:
 
 
 def java_stack_bytes() -> int:
-    """Size of a platform thread's stack, as the JVM was told or chose."""
+    """Return the size of a platform thread's stack, as a flag set it or the JVM chose."""
     return int(str(_diagnostics().getVMOption("ThreadStackSize").getValue())) * 1024
 
 
 def java_heap() -> dict[str, float]:
-    """Used and committed Java heap, MiB, garbage included."""
+    """Return used and committed Java heap, MiB, garbage included."""
     management = jvm.java_class("java.lang.management.ManagementFactory")
     usage = management.getMemoryMXBean().getHeapMemoryUsage()
     return {"heap_used_mb": int(usage.getUsed()) / 2**20, "heap_committed_mb": int(usage.getCommitted()) / 2**20}
 
 
 def code_and_metadata_bytes() -> int:
-    """What the JVM uses beside heap and C library: compiled code and the metadata of classes, which grow as a server
-    works."""
+    """Return what the JVM uses besides heap and C library: compiled code and metadata of classes, which grow with
+    work."""
     management = jvm.java_class("java.lang.management.ManagementFactory")
     return int(management.getMemoryMXBean().getNonHeapMemoryUsage().getUsed())
 
@@ -172,11 +165,11 @@ def let_heap_shrink() -> None:
 
 
 def heap_by_kind(histogram: str, byte_arrays: str) -> dict[str, int]:
-    """Live bytes of a class histogram (``jcmd GC.class_histogram``) by what they are part of.
+    """Return live bytes of a class histogram (``jcmd GC.class_histogram``) by what they are part of.
 
     Args:
         histogram: the table, as ``jcmd`` prints it.
-        byte_arrays: the kind of arrays of bytes, which only the way of I/O can tell.
+        byte_arrays: the kind of arrays of bytes, which depends on the way of I/O.
     """
     kinds = dict.fromkeys([name for name, _ in _KINDS] + ["other"], 0)
     for line in histogram.splitlines():

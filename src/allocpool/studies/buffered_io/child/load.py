@@ -1,4 +1,4 @@
-"""The load generator: a process of its own, so that what it needs is not counted as the server's."""
+"""The load generator: another process, so that what it needs is not counted as the server's."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _GRACE_S = 10.0
 
 
 class LoadFailed(RuntimeError):
-    """The generator ended, or fell silent, before it told its result; one line."""
+    """The generator ended, or fell silent, before it reported its result; one line."""
 
 
 class Load:
-    """A running generator. It ends with this process, when its input ends, and by its own bounds."""
+    """A running generator. It ends with this process, when its input ends, and by its own time limits."""
 
     def __init__(self, program: str, **options: float) -> None:
         words = [f"{name}={value}" for name, value in options.items()]
@@ -33,13 +33,8 @@ class Load:
         self._process.kill()
         self._process.wait()
 
-    @property
-    def process_id(self) -> int:
-        """Of the generator."""
-        return self._process.pid
-
     def poll(self, timeout_s: float) -> dict[str, Any] | None:
-        """The next event, or None when there is none within the time.
+        """Return the next event, or None when there is none within the time.
 
         Raises:
             LoadFailed: there will be no more.
@@ -64,24 +59,24 @@ class Load:
         """Wait for this event; ``measured`` after ``connected`` means that not all connections could be opened.
 
         Raises:
-            LoadFailed: it died, or said something else, or nothing in time.
+            LoadFailed: it died, or reported something else, or nothing in time.
         """
         message = self.poll(timeout_s)
         while message is None and b"\n" not in self._pending and self._pending:
             message = self.poll(timeout_s)  # a long line comes in parts
         if message is None:
-            raise LoadFailed(f"the load generator did not tell {event!r} within {timeout_s:g} s")
+            raise LoadFailed(f"the load generator did not report {event!r} within {timeout_s:g} s")
         if message["event"] == "closed" and message["connect_failed"]:
             raise LoadFailed(f"{message['connect_failed']} connections could not be opened: {message['first_failure']}")
         if message["event"] != event:
-            raise LoadFailed(f"the load generator told {message['event']!r} in place of {event!r}")
+            raise LoadFailed(f"the load generator reported {message['event']!r} in place of {event!r}")
         return message
 
     def end(self) -> dict[str, Any]:
-        """Let it close its connections; its last words.
+        """Let it close its connections, and return its last event.
 
         Raises:
-            LoadFailed: it said none.
+            LoadFailed: there is none.
         """
         assert self._process.stdin is not None
         self._process.stdin.close()

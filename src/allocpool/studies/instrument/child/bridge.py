@@ -25,17 +25,17 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> BridgeOut
 def _behind_the_bridge(spec: dict[str, Any], launch: dict[str, Any]) -> BridgeOutcome:
     """As batch trials are measured: one call for the warm-up, one for the measured half."""
     work = JavaPackets(spec, launch, spec["iterations"])
-    books = jvm.java_class("allocpool.packets.CpuBooks")
+    counters = jvm.java_class("allocpool.packets.CpuCounters")
     this = threading.get_native_id()
     warm_up = spec["packets"] // 2
     measured_packets = spec["packets"] - warm_up
-    books.threadNs(), books.processNs()  # loads what they need
+    counters.threadNs(), counters.processNs()  # loads what they need
     begin_ns = monotonic_ns()
     work.run_packets(warm_up, _parts(warm_up, spec["iterations"]))
     kernel_process_ns, kernel_thread_ns = time.process_time_ns(), _on_cpu_ns(this)
-    thread_ns, process_ns = int(books.threadNs()), int(books.processNs())
+    thread_ns, process_ns = int(counters.threadNs()), int(counters.processNs())
     measured = work.run_packets(measured_packets, _parts(measured_packets, spec["iterations"]))
-    thread_ns, process_ns = int(books.threadNs()) - thread_ns, int(books.processNs()) - process_ns
+    thread_ns, process_ns = int(counters.threadNs()) - thread_ns, int(counters.processNs()) - process_ns
     now_ns, kernel_process_ns = _on_cpu_ns(this), time.process_time_ns() - kernel_process_ns
     fault = work.audit()
     return {

@@ -1,4 +1,4 @@
-"""The consumers of the ring, in C++ and in Java, behind one face."""
+"""The consumers of the ring, in C++ and in Java."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from allocpool.trial.child import jvm, native
 
 
 class CppConsumer:
-    """Hands each tick to a C++ processor, or only reads."""
+    """Hands each tick to a C++ processor."""
 
-    def __init__(self, work: packets.CppPackets | None) -> None:
+    def __init__(self, work: packets.CppPackets) -> None:
         self._work = work
 
     def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
@@ -25,24 +25,25 @@ class CppConsumer:
         config = ffi.new("ap_consumer_config*", {"max_ticks": 0, "stall_at_ns": stall_at_ns, "stall_ns": stall_ns})
         seen = ffi.new("ap_consumption*")
         error = ffi.new("char[]", native.MESSAGE_BYTES)
-        handle = self._work.handle if self._work else ffi.NULL
-        status = library.ap_realtime_consume(source.handle, handle, config, seen, error, native.MESSAGE_BYTES)
+        status = library.ap_realtime_consume(
+            source.handle, self._work.handle, config, seen, error, native.MESSAGE_BYTES
+        )
         native.checked(library, status, ffi.string(error).decode())
         return consumption_of(source, seen), counted_delays(source)
 
 
 class JavaConsumer:
-    """Hands each tick to a Java processor, or only reads; the JVM is running."""
+    """Hands each tick to a Java processor; the JVM is running."""
 
-    def __init__(self, class_name: str, *arguments: Any) -> None:
-        self._class_name, self._arguments = class_name, arguments
+    def __init__(self, work: packets.JavaPackets) -> None:
+        self._trial = work.trial
         self._consumer: Any = None
 
     def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
         """See ``Consumer``."""
         if self._consumer is None:
             memory = jvm.direct_buffer(source.memory())
-            self._consumer = jvm.java_class(self._class_name)(memory, *self._arguments)
+            self._consumer = jvm.java_class("allocpool.packets.RealtimeConsumer")(memory, self._trial)
         consumer = self._consumer
         consumer.consume(0, stall_at_ns, stall_ns)
         return seen_by(consumer)
@@ -77,16 +78,8 @@ def _buckets(encoded: bytes) -> Delays:
 
 
 def consumer_of(work: packets.Packets) -> Consumer:
-    """The consumer that feeds this processor."""
+    """Return the consumer that feeds this processor."""
     if isinstance(work, packets.JavaPackets):
-        return JavaConsumer("allocpool.packets.RealtimeConsumer", work.trial)
+        return JavaConsumer(work)
     assert isinstance(work, packets.CppPackets)
     return CppConsumer(work)
-
-
-def reader(language: str, launch: dict[str, Any]) -> Consumer:
-    """A consumer that only reads."""
-    if language == "cpp":
-        return CppConsumer(None)
-    jvm.start(launch)
-    return JavaConsumer("allocpool.ring.DrainConsumer")

@@ -20,7 +20,7 @@ explain. So the bracket is as wide as that edge, and a search on a machine that 
 patience to wait for its full pace, tells a wider one. With one confirmation the two ends are those of MLRsearch.
 
 Where no interval passes, the longest one has as many trials as confirm an end, whatever they lose; what another one
-loses is measured instead, and once more with a larger heap.
+loses is measured instead.
 """
 
 from __future__ import annotations
@@ -152,9 +152,14 @@ class Measurer:
         )
 
     def full(self, interval_ns: float, kind: ProbeKind) -> Figures:
-        """A trial of full length, again where the platform may have caused its losses; returns its figures."""
+        """Return the figures of a trial of full length, again where the platform may have caused its losses."""
         self._warm.rest()
-        figures = self._full(interval_ns, kind, self._spec, self._launch)
+        for _ in range(_TRIES):
+            figures = self._fresh_trial(interval_ns, kind)
+            if figures["lost"] and self.was_slowed:
+                self.slowed_trials += 1
+            if not figures["lost"] or figures["slip_max_ns"] < self._spec["input_queue_ms"] * 1e6 / 2:
+                break
         self._warm.go_on()
         return figures
 
@@ -178,32 +183,9 @@ class Measurer:
         """Whether the machine is slowed so often that its pace around a trial says little of that during one."""
         return self._full_pace is not None and self._full_pace.is_restless
 
-    def larger_heap(self, interval_ns: float) -> str | None:
-        """After ``close``: the same loss with the larger heap; returns why it could not be had, if so."""
-        jvm = self._launch["larger_heap"]
-        if isinstance(jvm, str):
-            return jvm
-        spec = {**self._spec, "heap_mb": self._spec["larger_heap_mb"]}
-        try:
-            self._full(interval_ns, "larger heap", spec, {**self._launch, "jvm": jvm})
-        except Ended as ended:
-            return str(ended)
-        return None
-
-    def _full(self, interval_ns: float, kind: ProbeKind, spec: dict[str, Any], launch: dict[str, Any]) -> Figures:
-        for _ in range(_TRIES):
-            figures = self._fresh_trial(interval_ns, kind, spec, launch)
-            if figures["lost"] and self.was_slowed:
-                self.slowed_trials += 1
-            if not figures["lost"] or figures["slip_max_ns"] < spec["input_queue_ms"] * 1e6 / 2:
-                break
-        return figures
-
-    def _fresh_trial(
-        self, interval_ns: float, kind: ProbeKind, spec: dict[str, Any], launch: dict[str, Any]
-    ) -> Figures:
-        begun_ns = monotonic_ns()
-        fresh = Worker(spec, launch, self._folder / f"fresh-{self._fresh}", self._module)
+    def _fresh_trial(self, interval_ns: float, kind: ProbeKind) -> Figures:
+        begun_ns, spec = monotonic_ns(), self._spec
+        fresh = Worker(spec, self._launch, self._folder / f"fresh-{self._fresh}", self._module)
         self._fresh += 1
         question = {
             "interval_ns": interval_ns, "seconds": spec["full_seconds"], "cap_seconds": spec["cap_seconds"],
@@ -381,11 +363,6 @@ def search(spec: dict[str, Any], measurer: Any) -> list[Bracket]:
     return [confirmed(spec, measurer, found, goal.loss_ratio) for goal, found in zip(goals, brackets, strict=True)]
 
 
-def grid_points(low_ns: float, high_ns: float, resolution: float) -> int:
-    """Intervals of a fixed grid of this resolution from one bound to the other."""
-    return 1 + math.ceil(math.log(high_ns / low_ns) / -math.log1p(-resolution))
-
-
 def run(
     spec: dict[str, Any], launch: dict[str, Any], folder: Path, module: str = worker.__name__
 ) -> SearchOutcome | Failure | OutOfMemory:
@@ -398,23 +375,9 @@ def run(
         if pdr[1] is None:
             measurer.full(spec["compared_ns"], "compared")
         measurer.close()
-        larger_heap_gap = None
-        if pdr[1] is None and spec["larger_heap_mb"]:
-            larger_heap_gap = measurer.larger_heap(spec["compared_ns"])
     except Ended as ended:
         return ended.outcome
-    full_s = [probe["wall_s"] for probe in measurer.probes if probe["kind"] == "full"]
-    points = grid_points(spec["low_ns"], spec["high_ns"], spec["resolution"])
     return {
-        "status": "ok",
-        "reason": None,
-        "ndr_bracket": ndr,
-        "pdr_bracket": pdr,
-        "probes": measurer.probes,
-        "larger_heap_gap": larger_heap_gap,
-        "slowed_trials": measurer.slowed_trials,
-        "seconds": search_ns / 1e9,
-        "grid_trials": points,
-        "grid_seconds": points * sum(full_s) / len(full_s) if full_s else None,
-        "peak_rss_mb": measurer.peak_rss_mb,
-    }
+        "status": "ok", "reason": None, "ndr_bracket": ndr, "pdr_bracket": pdr, "probes": measurer.probes,
+        "slowed_trials": measurer.slowed_trials, "seconds": search_ns / 1e9, "peak_rss_mb": measurer.peak_rss_mb,
+    }  # fmt: skip

@@ -1,8 +1,8 @@
 """The source, its ring and one run of it against a consumer, as plain data.
 
-All ticks, the warm-up's among them, are in the accounts; ``figures`` takes the warm-up out. The books are checked after
-every run: by the library, from the source's counters, the slots left and the gaps that the consumer saw, and here once
-more from the figures that are passed on.
+All ticks, the warm-up's among them, are in the accounts; ``figures`` takes the warm-up out. The counters are checked
+after every run: by the library, from the source's counters, the slots left and the gaps that the consumer saw, and here
+once more from the figures that are passed on.
 """
 
 from __future__ import annotations
@@ -32,9 +32,6 @@ MAX_SLIPS = 50_000
 SAMPLES_PER_S = 10
 SLIP_THRESHOLD_NS = 20_000
 BURST_GAP_NS = 1_000_000
-SATURATED_CAPACITY = 65_536
-"""Ticks in the ring of a saturating source, whose queue no time defines."""
-_SATURATED_TICKS = 2**52
 _Row = TypeVar("_Row")
 _POLL_S = 0.1
 _START_S = 0.1
@@ -43,7 +40,7 @@ _START_S = 0.1
 
 @dataclass(frozen=True)
 class Plan:
-    """One run of the source; ``interval_ns`` 0 saturates."""
+    """One run of the source."""
 
     interval_ns: float
     capacity: int
@@ -55,20 +52,18 @@ class Plan:
 
     @property
     def warmup_ticks(self) -> int:
-        """Ticks before the counts begin; a saturating source has none, for no time tells how many."""
-        return round(self.warmup_seconds * 1e9 / self.interval_ns) if self.interval_ns else 0
+        """Ticks before the counts begin."""
+        return round(self.warmup_seconds * 1e9 / self.interval_ns)
 
     @property
     def ticks(self) -> int:
         """Ticks at most."""
-        if self.interval_ns == 0:
-            return _SATURATED_TICKS
         return self.warmup_ticks + max(1, round(self.cap_seconds * 1e9 / self.interval_ns))
 
     @property
     def is_open(self) -> bool:
         """Whether the end of the run is decided while it lasts."""
-        return self.interval_ns == 0 or self.cap_seconds > self.seconds
+        return self.cap_seconds > self.seconds
 
 
 class Consumer(Protocol):
@@ -144,25 +139,17 @@ class Source:
         return books
 
     def run(self, plan: Plan, consumer: Consumer, enough: Callable[[], bool] = lambda: True) -> tuple[SourceRun, str]:
-        """Tick, consume, check the books; returns the run and one line on what is wrong with it, empty when nothing is.
+        """Tick, consume, check the counters; return the run and what is wrong with it, empty when nothing is.
 
         An open run ends once ``plan.seconds`` have passed and ``enough()`` holds, which is asked ten times a second.
         """
         clock = self.ffi.new("char[]", b"auto")
-        config = self.ffi.new(
-            "ap_source_config*",
-            {
-                "interval_ns": plan.interval_ns,
-                "capacity": plan.capacity,
-                "ticks": plan.ticks,
-                "warmup_ticks": plan.warmup_ticks,
-                "slip_threshold_ns": self._slip_threshold_ns(plan),
-                "burst_gap_ns": BURST_GAP_NS,
-                "processor": -1 if self._cores is None else self._cores[0],
-                "clock": clock,
-                "yields": int(self._flows.yields),
-            },
-        )
+        config = self.ffi.new("ap_source_config*", {
+            "interval_ns": plan.interval_ns, "capacity": plan.capacity, "ticks": plan.ticks,
+            "warmup_ticks": plan.warmup_ticks, "slip_threshold_ns": self._slip_threshold_ns(plan),
+            "burst_gap_ns": BURST_GAP_NS, "processor": -1 if self._cores is None else self._cores[0], "clock": clock,
+            "yields": int(self._flows.yields),
+        })  # fmt: skip
         status = self.library.ap_realtime_start(self.handle, config, self._error, native.MESSAGE_BYTES)
         native.checked(self.library, status, self.complaint())
         ender = _Ender(self, plan, enough)
@@ -190,25 +177,16 @@ class Source:
         slips, slips_left_out = self._log(self.library.ap_realtime_slips, Slip)
         samples, samples_left_out = self._log(self.library.ap_realtime_samples, Sample)
         run: SourceRun = {
-            "interval_ns": plan.interval_ns,
-            "capacity": plan.capacity,
-            "warmup_ticks": plan.warmup_ticks,
-            "account": account,
-            "placement": watched.placement(account),
-            "consumption": consumption,
-            "delays": delays,
-            "bursts": bursts,
-            "bursts_left_out": bursts_left_out,
-            "slips": slips,
-            "slips_left_out": slips_left_out,
-            "samples": samples,
-            "samples_left_out": samples_left_out,
+            "interval_ns": plan.interval_ns, "capacity": plan.capacity, "warmup_ticks": plan.warmup_ticks,
+            "account": account, "placement": watched.placement(account), "consumption": consumption, "delays": delays,
+            "bursts": bursts, "bursts_left_out": bursts_left_out, "slips": slips, "slips_left_out": slips_left_out,
+            "samples": samples, "samples_left_out": samples_left_out,
             "figures": figures(plan, account, consumption, bursts, slips),
-        }
+        }  # fmt: skip
         return run, self._audit(consumption) or imbalance(run["figures"])
 
     def _slip_threshold_ns(self, plan: Plan) -> int:
-        """A source that sleeps has slipped when that alone could lose ticks."""
+        """A source that sleeps has stalled when that alone could lose ticks."""
         queue_ns = round(plan.capacity * self.rings * plan.interval_ns)
         return max(SLIP_THRESHOLD_NS, queue_ns // 2) if self._flows.yields else SLIP_THRESHOLD_NS
 

@@ -1,5 +1,4 @@
-"""A search for the smallest interval that loses nothing on many threads: that of the real-time study, whose workers are
-crews."""
+"""A search for the minimum sustainable inter-arrival time on many threads, as in the real-time study."""
 
 from __future__ import annotations
 
@@ -18,6 +17,5 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> SearchOut
     asked = {
         **spec, "high_ns": spec["interval_ns"], "compared_ns": spec["interval_ns"], "full_seconds": full_s,
         "cap_seconds": full_s, "probe_warmup_seconds": spec["warmup_seconds"], "major_collections": 0,
-        "larger_heap_mb": None,
     }  # fmt: skip
     return search.run(asked, launch, folder, worker.__name__)

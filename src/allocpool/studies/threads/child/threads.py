@@ -1,44 +1,34 @@
 """A trial on many threads: fill queues and stores, warm up, measure, then process what is left.
 
-Between two parts all threads rest, so that what is counted is counted at rest. The parts are few: threads that share
-work by flows end at slightly different times.
+Between two parts all threads rest, and counters are read at rest. The parts are few: threads that share work by flows
+end at slightly different times.
 """
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from allocpool.machine.perf import CREW_EVENTS, Counters
 from allocpool.packets.child.workload import out_of_memory
 from allocpool.studies.realtime.child.consumers import consumption_of, counted_delays, seen_by
 from allocpool.studies.realtime.child.source import Source
-from allocpool.studies.realtime.measurement import Prologue
+from allocpool.studies.realtime.measurement import Consumption, Delays, Prologue
 from allocpool.studies.threads.child import ticks
-from allocpool.studies.threads.measurement import ThreadsOutcome, ThreadsStretches, Ticked
+from allocpool.studies.threads.measurement import ThreadsOutcome, Ticked
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
-from allocpool.trial.child.books import Books, CppBooks, JavaBooks
+from allocpool.trial.child.books import CppBooks, JavaBooks
 from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 8
-"""Of a measured stretch whose length is a number of packets."""
+"""Of a measured window whose length is a number of packets."""
 _LEAST_PART = 20_000
 _TCP_ONE_IN = 16
 
 
-class Crew(ticks.Crew, Books, Protocol):
-    """The workload on its threads, whichever language does the work."""
-
-    def run(self, packets: int) -> Iteration:
-        """Receive the next packets on all threads."""
-
-    def received_by_ring(self) -> list[int]:
-        """Packets of each ring."""
-
-
-class JavaCrew(JavaBooks):
+class JavaWorkers(JavaBooks):
     """The Java workload, in this process through JPype."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
@@ -50,10 +40,11 @@ class JavaCrew(JavaBooks):
         self._rings: Any = None
 
     def run(self, packets: int) -> Iteration:
+        """Receive the next packets on all threads."""
         start_ns, end_ns = self._trial.run(packets)[:]
         return int(start_ns), int(end_ns), packets
 
-    def consume(self, source: Source, yields: bool) -> ticks.Seen:
+    def consume(self, source: Source, yields: bool) -> list[tuple[Consumption, Delays]]:
         if self._rings is None:
             self._rings = jvm.java_class("java.util.ArrayList")()
             for ring in range(source.rings):
@@ -61,10 +52,11 @@ class JavaCrew(JavaBooks):
         return [seen_by(consumer) for consumer in self._trial.consume(self._rings, yields)]
 
     def received_by_ring(self) -> list[int]:
+        """Return the packets of each ring."""
         return [int(count) for count in self._trial.receivedByRing()]
 
 
-class CppCrew(CppBooks):
+class CppWorkers(CppBooks):
     """The C++ workload, in this process through cffi."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
@@ -85,7 +77,7 @@ class CppCrew(CppBooks):
         self._call("run", packets, part)
         return part.start_ns, part.end_ns, packets
 
-    def consume(self, source: Source, yields: bool) -> ticks.Seen:
+    def consume(self, source: Source, yields: bool) -> list[tuple[Consumption, Delays]]:
         seen = self._ffi.new("ap_consumption[]", source.rings)
         error = self._ffi.new("char[]", native.MESSAGE_BYTES)
         status = self._library.ap_threads_consume(
@@ -101,98 +93,91 @@ class CppCrew(CppBooks):
         return [int(count) for count in received]
 
 
-def crew_of(spec: dict[str, Any], launch: dict[str, Any]) -> Crew:
-    """The threads of a trial, with what is prepared."""
-    return JavaCrew(spec, launch) if spec["language"] == "java" else CppCrew(spec, launch)
+Workers = JavaWorkers | CppWorkers
 
 
-def prologue_of(crew: Crew, spec: dict[str, Any]) -> Prologue:
+def workers_of(spec: dict[str, Any], launch: dict[str, Any]) -> Workers:
+    """Return the threads of a trial, with what is prepared."""
+    return JavaWorkers(spec, launch) if spec["language"] == "java" else CppWorkers(spec, launch)
+
+
+def prologue_of(workers: Workers, spec: dict[str, Any]) -> Prologue:
     """Fill queues and stores, then go on for the warm-up."""
-    filled = [crew.run(_fill(spec))]
-    return {"fill": filled, "warmup": _for_seconds(crew, spec["warmup_seconds"], filled)}
+    filled = [workers.run(_fill(spec))]
+    return {"fill": filled, "warmup": _for_seconds(workers, spec["warmup_seconds"], filled)}
 
 
-def checksum_of(crew: Crew) -> str:
+def checksum_of(workers: Workers) -> str:
     """Sixteen hex digits."""
-    return f"{crew.checksum() & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+    return f"{workers.checksum() & 0xFFFF_FFFF_FFFF_FFFF:016x}"
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOutcome | OutOfMemory:
     """Measure; an exhausted heap is an outcome and is returned as one."""
     try:
-        return _measure(spec, launch, folder)
+        # Before the threads, which it counts, too.
+        with Counters(CREW_EVENTS if spec["counted"] else (), inherited=True) as counters:
+            return _measure(spec, launch, folder, counters)
     except Exception as error:
         if outcome := out_of_memory(error, spec["language"]):
             return outcome
         raise
 
 
-def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOutcome:
-    # Before the threads, which it counts, too.
-    with Counters(CREW_EVENTS if spec["counted"] else (), inherited=True) as counters:
-        return _measured(spec, launch, folder, counters)
-
-
-def _measured(spec: dict[str, Any], launch: dict[str, Any], folder: Path, counters: Counters) -> ThreadsOutcome:
+def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path, counters: Counters) -> ThreadsOutcome:
     begun_ns = monotonic_ns()
-    crew = crew_of(spec, launch)
+    workers = workers_of(spec, launch)
     ready_ns = monotonic_ns()
     fill = _fill(spec)
     ticked: Ticked | None = None
     ring_fault = ""
     if spec["packets"] is not None:
         fill = min(fill, spec["packets"] // 2)
-        filled = [crew.run(fill)] if fill else []
+        filled = [workers.run(fill)] if fill else []
         warmup: list[Iteration] = []
         window = CpuWindow()
         counters.start()
-        measured = [crew.run(part) for part in _parts(spec["packets"] - fill)]
+        measured = [workers.run(part) for part in _parts(spec["packets"] - fill)]
     else:
-        prologue = prologue_of(crew, spec)
+        prologue = prologue_of(workers, spec)
         filled, warmup = prologue["fill"], prologue["warmup"]
         window = CpuWindow()
         counters.start()
         if spec["interval_ns"] is None:
-            measured = _for_seconds(crew, spec["seconds"], [*filled, *warmup])
+            measured = _for_seconds(workers, spec["seconds"], [*filled, *warmup])
         else:
-            ticked, ring_fault = _tick(spec, launch, folder, crew)
+            interval_ns, seconds, warmup_s = spec["interval_ns"], spec["seconds"], spec["warmup_seconds"]
+            source = ticks.WorkerStretches(spec, launch, folder, workers.consume, interval_ns, seconds + warmup_s)
+            ticked, ring_fault = source.tick(interval_ns, seconds, warmup_s)
             figures = ticked["figures"]
             measured = [(figures["start_ns"], figures["end_ns"], figures["received"])]
     events = counters.stop()
     cpu = ticked["cpu"] if ticked else window.close()
     peak_mb = peak_rss_mb()
-    at_end = crew.counts()
-    crew.drain()
-    fault = ring_fault or crew.audit()
-    counts = crew.counts()
+    at_end = workers.counts()
+    workers.drain()
+    fault = ring_fault or workers.audit()
+    counts = workers.counts()
     if ticked:
         for name in ("generated", "lost", "left"):
             counts[name] += int(ticked["account"][name])
-    stretches: ThreadsStretches = {"fill": filled, "warmup": warmup, "measured": measured}
     outcome: ThreadsOutcome = {
         "status": "failed" if fault else "ok",
         "reason": f"audit: {fault}" if fault else None,
         "set_up_ns": ready_ns - begun_ns,
-        "iterations": stretches,
+        "iterations": {"fill": filled, "warmup": warmup, "measured": measured},
         "cpu": cpu,
         "counts": counts,
-        "checksum": checksum_of(crew),
-        "received_by_ring": crew.received_by_ring(),
+        "checksum": checksum_of(workers),
+        "received_by_ring": workers.received_by_ring(),
         "live_at_end": at_end["live"],
         "held_at_end": at_end["live"] + at_end["pooled"] if at_end["pooled"] >= 0 else None,
         "peak_rss_mb": peak_mb,
         "ticked": ticked,
         "events": events,
     }
-    crew.close()
+    workers.close()
     return outcome
-
-
-def _tick(spec: dict[str, Any], launch: dict[str, Any], folder: Path, crew: Crew) -> tuple[Ticked, str]:
-    """The threads in real time, at the interval of the trial."""
-    interval_ns, seconds, warmup_s = spec["interval_ns"], spec["seconds"], spec["warmup_seconds"]
-    stretches = ticks.CrewStretches(spec, launch, folder, crew, interval_ns, seconds + warmup_s)
-    return stretches.tick(interval_ns, seconds, warmup_s)
 
 
 def _fill(spec: dict[str, Any]) -> int:
@@ -202,18 +187,18 @@ def _fill(spec: dict[str, Any]) -> int:
 
 
 def _parts(packets: int) -> list[int]:
-    """Packets of each part of a stretch: a few, none of them short."""
+    """Return the packets of each part of a window: a few, none of them short."""
     count = max(1, min(_PARTS, packets // _LEAST_PART))
     return [packets * (i + 1) // count - packets * i // count for i in range(count)]
 
 
-def _for_seconds(crew: Crew, seconds: float, before: list[Iteration]) -> list[Iteration]:
+def _for_seconds(workers: Workers, seconds: float, before: list[Iteration]) -> list[Iteration]:
     """Parts of about an eighth of the time each, by the pace of the part before, until it has passed."""
     parts: list[Iteration] = []
     left_ns = round(seconds * 1e9)
     while left_ns > 0:
         start_ns, end_ns, packets = (parts or before)[-1]
         part_ns = min(left_ns, round(seconds * 1e9 / _PARTS))
-        parts.append(crew.run(max(_LEAST_PART, round(packets * part_ns / max(1, end_ns - start_ns)))))
+        parts.append(workers.run(max(_LEAST_PART, round(packets * part_ns / max(1, end_ns - start_ns)))))
         left_ns -= parts[-1][1] - parts[-1][0]
     return parts

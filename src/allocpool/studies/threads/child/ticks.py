@@ -4,35 +4,29 @@ the one ring of the receiver."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from allocpool.studies.realtime.child.source import Flows, Source
 from allocpool.studies.realtime.child.stretch import Stretches
 from allocpool.studies.realtime.measurement import Consumption, Delays
 from allocpool.studies.threads.measurement import Ticked
 
-Seen = list[tuple[Consumption, Delays]]
+Consume = Callable[[Source, bool], list[tuple[Consumption, Delays]]]
+"""Lets all threads take ticks out of their rings until the source has finished; what the consumer of each ring saw."""
 
 
-class Crew(Protocol):
-    """Threads that take ticks out of rings until the source has finished."""
+class _OneConsumer:
+    """All threads as the one consumer that a run of the source has."""
 
-    def consume(self, source: Source, yields: bool) -> Seen:
-        """What the consumer of each ring saw."""
-
-
-class CrewConsumer:
-    """All threads of a crew as the one consumer that a run of the source has."""
-
-    def __init__(self, crew: Crew, yields: bool) -> None:
-        self._crew, self._yields = crew, yields
+    def __init__(self, consume: Consume, yields: bool) -> None:
+        self._consume, self._yields = consume, yields
 
     def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
-        """The sum over the rings."""
+        """Return the sum over the rings."""
         assert not stall_ns, "threads don't stop on purpose"
-        seen = self._crew.consume(source, self._yields)
+        seen = self._consume(source, self._yields)
         delays: Counter[int] = Counter()
         for _, buckets in seen:
             delays.update(dict(buckets))
@@ -53,28 +47,27 @@ def _sum_of(accounts: Sequence[Consumption]) -> Consumption:
     }
 
 
-class CrewStretches(Stretches):
-    """A crew with its source, ready to be run at one interval after the other."""
+class WorkerStretches(Stretches):
+    """Workers with their source, ready to be run at one interval after the other."""
 
     def __init__(
-        self, spec: dict[str, Any], launch: dict[str, Any], folder: Path, crew: Crew, smallest_ns: float,
+        self, spec: dict[str, Any], launch: dict[str, Any], folder: Path, consume: Consume, smallest_ns: float,
         longest_s: float,
     ) -> None:  # fmt: skip
         """``smallest_ns`` and ``longest_s`` are the bounds of what will be asked for."""
         self._watch(spec, folder)
         self._packets_at_least = 0.0
-        rings = spec["threads"] if spec["topology"] == "sharded" else 1
-        self._rings = rings
-        flows = Flows(rings=rings, seed=spec["seed"], yields=spec["source_yields"])
+        self._rings = spec["threads"] if spec["topology"] == "sharded" else 1
+        flows = Flows(rings=self._rings, seed=spec["seed"], yields=spec["source_yields"])
         self._source = Source(launch, self._capacity(smallest_ns), longest_s, flows=flows)
-        self._consumer = CrewConsumer(crew, spec["source_yields"])
+        self._consumer = _OneConsumer(consume, spec["source_yields"])
 
     def _capacity(self, interval_ns: float) -> int:
         """Of each ring: the input queue is divided between them."""
         return max(1, super()._capacity(interval_ns) // self._rings)
 
     def tick(self, interval_ns: float, seconds: float, warmup_seconds: float) -> tuple[Ticked, str]:
-        """One run of so many seconds, and one line on what is wrong with it, empty when nothing is."""
+        """Run the source for so many seconds; with one line on what is wrong, empty when nothing is."""
         stretch, fault = self.measure(interval_ns, seconds, seconds, warmup_seconds, majors=0)
         rings = self._source.books()
         received = sum(ring["received"] for ring in rings)

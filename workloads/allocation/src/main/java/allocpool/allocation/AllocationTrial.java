@@ -156,7 +156,7 @@ public final class AllocationTrial {
     }
 
     /**
-     * Direct buffers that existed while the round that was verified was alive, by the JVM's own books.
+     * Direct buffers that existed while the round that was verified was alive, by the JVM's own counters.
      *
      * @return how many, dead ones that no collection had found included
      */

@@ -2,7 +2,7 @@ package allocpool.allocation;
 
 import java.nio.ByteBuffer;
 
-/** Byte buffers, on the Java heap or beside it. */
+/** Byte buffers, on the Java heap or outside it. */
 public final class ByteBuffers implements BufferSource {
     private final int bytes;
     private final boolean direct;

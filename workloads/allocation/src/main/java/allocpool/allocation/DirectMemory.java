@@ -3,9 +3,9 @@ package allocpool.allocation;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 
-/** The JVM's books of memory beside the heap: direct buffers and, where there are such, automatic arenas. */
+/** The JVM's counters of memory outside the heap: direct buffers and, where there are such, automatic arenas. */
 public final class DirectMemory {
-    private final BufferPoolMXBean books = ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+    private final BufferPoolMXBean counters = ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
             .filter(pool -> "direct".equals(pool.getName()))
             .findFirst()
             .orElseThrow();
@@ -16,7 +16,7 @@ public final class DirectMemory {
      * @return bytes
      */
     public long usedBytes() {
-        return books.getMemoryUsed();
+        return counters.getMemoryUsed();
     }
 
     /**
@@ -25,7 +25,7 @@ public final class DirectMemory {
      * @return how many
      */
     public long buffers() {
-        return books.getCount();
+        return counters.getCount();
     }
 
     /**
@@ -34,6 +34,6 @@ public final class DirectMemory {
      * @return bytes
      */
     public long capacityBytes() {
-        return books.getTotalCapacity();
+        return counters.getTotalCapacity();
     }
 }

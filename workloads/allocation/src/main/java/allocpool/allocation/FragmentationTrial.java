@@ -13,7 +13,7 @@ import java.util.Arrays;
  *
  * <p>A record is {@value #RECORD} numbers: phase, start and end, operations, bytes allocated so far, bytes and buffers
  * alive, median, 99th percentile and largest cost of one allocation with its pages touched, resident bytes of the
- * process, bytes beside the heap that were not given back yet, median and 99th percentile of the empty interval, used
+ * process, bytes outside the heap that were not given back yet, median and 99th percentile of the empty interval, used
  * and committed bytes of the heap. In each cost is one reading of the clock: the empty interval is what lies between
  * two readings with nothing between them.
  */

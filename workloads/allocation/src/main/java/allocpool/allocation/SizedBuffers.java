@@ -46,7 +46,7 @@ public interface SizedBuffers {
     int bytes(Object buffer);
 
     /**
-     * Memory beside the heap that the JVM has not given back yet, by its own books.
+     * Memory outside the heap that the JVM has not given back yet, by its own counters.
      *
      * @return bytes, or -1 where it keeps none
      */

@@ -174,10 +174,10 @@ final class EchoServerTest {
     @MethodSource("servers")
     void aTakenPortIsToldInOneLine(final String io, final int buffer, final String threads) throws IOException {
         final EchoServer server = start(io, buffer, threads);
-        final IOException told = assertThrows(
+        final IOException found = assertThrows(
                 IOException.class,
                 () -> EchoServer.start(io, buffer, threads, WORKERS, MESSAGE_BYTES, server.port()));
-        assertTrue(told.getMessage().startsWith("port " + server.port() + " of 127.0.0.1 is taken: choose another"));
+        assertTrue(found.getMessage().startsWith("port " + server.port() + " of 127.0.0.1 is taken: choose another"));
         server.stop();
     }
 

@@ -1,21 +1,21 @@
 package allocpool.messages;
 
-/** When messages of one thread are due, in nanoseconds from the start of a stretch. */
+/** When messages of one thread are due, in nanoseconds from the start of a window. */
 abstract class Arrivals {
     /** When the next one is due; never before the one before it. */
     abstract double nextNs();
 
     /**
-     * Those of one stretch of a trial.
+     * Those of one window of a trial.
      *
      * @param settings of the trial
      * @param sizes what knows the times of a trace
      * @param thread which of the threads
      * @param first number of the first message of this thread
-     * @param stretch how many stretches came before
+     * @param window how many windows came before
      */
     static Arrivals of(final Settings settings, final Sizes sizes, final int thread, final long first,
-            final long stretch) {
+            final long window) {
         final int threads = settings.count("threads");
         final double everyNs = settings.number("interval_ns") * threads;
         final double beginNs = settings.number("interval_ns") * thread;
@@ -27,7 +27,7 @@ abstract class Arrivals {
                 return new Bursts(beginNs, everyNs, Math.max(1, settings.whole("burst_length") / threads),
                         settings.number("on_share"));
             case "poisson":
-                return new Poisson(everyNs, Mix.draw(settings.whole("seed") ^ 0x504F_4953_534F_4EL, stretch) + thread);
+                return new Poisson(everyNs, Mix.draw(settings.whole("seed") ^ 0x504F_4953_534F_4EL, window) + thread);
             case "captured":
                 return new Captured(sizes, settings.number("time_scale"), first, threads);
             default:

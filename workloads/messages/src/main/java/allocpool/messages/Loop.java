@@ -12,11 +12,11 @@ final class Loop {
     private static final long HIGHEST_NS = 3_600_000_000_000L;
     private static final int SIGNIFICANT_DIGITS = 3;
 
-    /** The shortest sleep: a thread that sleeps for less costs more than the messages that come meanwhile. */
+    /** The shortest sleep: a thread that sleeps for less costs more than the messages that come in the meantime. */
     private static final long NAP_NS = 100_000;
     private static final long KEEP_SEED_FLIP = 0x4B45_4550L;
 
-    final Books books;
+    final Counters counters;
     final Histogram delays = new Histogram(1, HIGHEST_NS, SIGNIFICANT_DIGITS);
 
     private final Source source;
@@ -38,14 +38,14 @@ final class Loop {
     private int storePlace;
     private int stored;
     private long next;
-    private long stretches;
+    private long windows;
 
     Loop(final Settings settings, final Source source, final Sizes sizes, final int thread) {
         this.settings = settings;
         this.source = source;
         this.sizes = sizes;
         this.thread = thread;
-        books = new Books(thread);
+        counters = new Counters(thread);
         threads = settings.count("threads");
         filledShare = settings.number("filled_share");
         readShare = settings.number("read_share");
@@ -63,7 +63,7 @@ final class Loop {
     void run(final long before) {
         for (long number = number(); number < before; number = number()) {
             next++;
-            books.due++;
+            counters.due++;
             handle(number);
         }
     }
@@ -71,8 +71,8 @@ final class Loop {
     /** Handles the messages that are due in so many nanoseconds from a time on, or loses them. */
     void runFor(final long startNs, final long lengthNs) {
         delays.reset();
-        final Arrivals arrivals = Arrivals.of(settings, sizes, thread, number(), stretches);
-        stretches++;
+        final Arrivals arrivals = Arrivals.of(settings, sizes, thread, number(), windows);
+        windows++;
         long nowNs = System.nanoTime();
         while (true) {
             final double fromStartNs = arrivals.nextNs();
@@ -86,9 +86,9 @@ final class Loop {
             }
             final long number = number();
             next++;
-            books.due++;
+            counters.due++;
             if (nowNs - dueNs > toleratedNs) {
-                books.lost++;
+                counters.lost++;
                 continue;
             }
             handle(number);
@@ -102,16 +102,16 @@ final class Loop {
     }
 
     private void handle(final long number) {
-        books.received++;
+        counters.received++;
         final long drawn = sizes.draw(number);
         final int length = sizes.length(number, drawn);
         final long key = sizes.key(number, drawn);
-        final Message message = source.obtain(length, books);
-        books.obtained++;
-        books.wastedBytes += message.heldBytes() - length;
+        final Message message = source.obtain(length, counters);
+        counters.obtained++;
+        counters.wastedBytes += message.heldBytes() - length;
         message.length = length;
         message.fill(number, key, touched(length, filledShare));
-        books.expectedSum += Message.hash(number, Message.sumOf(key, checked(length)), length);
+        counters.expectedSum += Message.hash(number, Message.sumOf(key, checked(length)), length);
         if (queue.length == 0) {
             leave(message);
             return;
@@ -131,11 +131,11 @@ final class Loop {
     private void leave(final Message message) {
         final long number = message.word(0);
         final int same = checked(message.length);
-        books.sum += Message.hash(number, message.sum(1, same), message.length);
-        books.read++;
+        counters.sum += Message.hash(number, message.sum(1, same), message.length);
+        counters.read++;
         final int read = touched(message.length, readShare);
         if (read > same) {
-            books.unchecked += message.sum(same, read);
+            counters.unchecked += message.sum(same, read);
         }
         for (int i = 0; i < temporaries; i++) {
             final Object[] made = new Object[temporaryLength];
@@ -170,21 +170,21 @@ final class Loop {
         }
         final Message replaced = store[place];
         store[place] = message;
-        books.storeSum += number;
-        books.kept++;
+        counters.storeSum += number;
+        counters.kept++;
         if (replaced != null) {
-            // The number that is in the buffer now: had somebody else been given it meanwhile, the sums would differ.
-            books.storeSum -= replaced.word(0);
-            books.evicted++;
+            // The number that is in the buffer now: had another been given it since, the sums would differ.
+            counters.storeSum -= replaced.word(0);
+            counters.evicted++;
             free(replaced);
         }
     }
 
     private void free(final Message message) {
-        books.freed++;
-        books.wastedBytes -= message.heldBytes() - message.length;
+        counters.freed++;
+        counters.wastedBytes -= message.heldBytes() - message.length;
         message.results = null;
-        source.free(message, books);
+        source.free(message, counters);
     }
 
     /** Reads all that is in flight, the oldest first. */

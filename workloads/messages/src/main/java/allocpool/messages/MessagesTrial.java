@@ -29,7 +29,7 @@ public final class MessagesTrial implements AutoCloseable {
     private final Source source;
     private final List<Loop> loops = new ArrayList<>();
     private final Rest rest;
-    private final ExecutorService crew;
+    private final ExecutorService team;
     private long numbered;
 
     /**
@@ -50,7 +50,7 @@ public final class MessagesTrial implements AutoCloseable {
         rest = new Rest(settings);
         final int threads = settings.count("threads");
         final AtomicInteger number = new AtomicInteger();
-        crew = Executors.newFixedThreadPool(threads, task -> {
+        team = Executors.newFixedThreadPool(threads, task -> {
             final Thread thread = new Thread(task, "allocpool-" + number.getAndIncrement());
             thread.setDaemon(true);
             return thread;
@@ -113,20 +113,20 @@ public final class MessagesTrial implements AutoCloseable {
     /**
      * What was counted since the start; what lies where by walking.
      *
-     * @return numbers, in the order of {@link #countNames}; free messages are -1 where a library does not tell
+     * @return numbers, in the order of {@link #countNames}; free messages are -1 where a library does not report it
      */
     public long[] counts() {
         final long[] free = new long[1];
         source.forEachFree(message -> free[0]++);
         final long held = source.heldBytes();
         return new long[] {
-            total(books -> books.due), total(books -> books.received), total(books -> books.lost),
-            total(books -> books.read), total(books -> books.kept), total(books -> books.evicted),
-            total(books -> books.obtained), total(books -> books.freed), total(books -> books.constructed),
-            total(books -> books.discarded), source.prepared(),
+            total(each -> each.due), total(each -> each.received), total(each -> each.lost),
+            total(each -> each.read), total(each -> each.kept), total(each -> each.evicted),
+            total(each -> each.obtained), total(each -> each.freed), total(each -> each.constructed),
+            total(each -> each.discarded), source.prepared(),
             loops.stream().mapToLong(Loop::inFlight).sum(), loops.stream().mapToLong(Loop::inStore).sum(),
-            source.tellsFree() ? free[0] : -1, total(books -> books.wastedBytes),
-            held + total(books -> books.heldBytes), rest.changedBytes(), rest.garbageBytes()};
+            source.tellsFree() ? free[0] : -1, total(each -> each.wastedBytes),
+            held + total(each -> each.heldBytes), rest.changedBytes(), rest.garbageBytes()};
     }
 
     /**
@@ -144,11 +144,11 @@ public final class MessagesTrial implements AutoCloseable {
      * @return 64 bits
      */
     public long checksum() {
-        return total(books -> books.sum);
+        return total(each -> each.sum);
     }
 
     /**
-     * Delays of the last stretch with due times, from when a message was due until it had been handled.
+     * Delays of the last window with due times, from when a message was due until it had been handled.
      *
      * @return nanoseconds and how many messages, in turn, the shortest first
      */
@@ -184,18 +184,18 @@ public final class MessagesTrial implements AutoCloseable {
         final long stored = seen.size();
         source.forEachFree(message ->
                 finding.require(seen.add(message), "a free message is in another place too: it was freed twice"));
-        finding.equal("messages received", total(books -> books.received), total(books -> books.due - books.lost));
-        finding.equal("messages read", total(books -> books.read), total(books -> books.received));
-        finding.equal("messages obtained", total(books -> books.obtained), total(books -> books.received));
-        finding.equal("messages in stores", stored, total(books -> books.kept - books.evicted));
-        finding.equal("messages freed", total(books -> books.freed), total(books -> books.obtained) - stored);
-        finding.require(checksum() == total(books -> books.expectedSum),
+        finding.equal("messages received", total(each -> each.received), total(each -> each.due - each.lost));
+        finding.equal("messages read", total(each -> each.read), total(each -> each.received));
+        finding.equal("messages obtained", total(each -> each.obtained), total(each -> each.received));
+        finding.equal("messages in stores", stored, total(each -> each.kept - each.evicted));
+        finding.equal("messages freed", total(each -> each.freed), total(each -> each.obtained) - stored);
+        finding.require(checksum() == total(each -> each.expectedSum),
                 "what was read is not what was written: a message was handed out while it was in flight");
-        finding.require(numbers[0] == total(books -> books.storeSum),
+        finding.require(numbers[0] == total(each -> each.storeSum),
                 "a message in a store, or one that left it, was written to while it was there");
         if (source.tellsFree()) {
             finding.equal("messages in stores and pools", seen.size(),
-                    source.prepared() + total(books -> books.constructed - books.discarded));
+                    source.prepared() + total(each -> each.constructed - each.discarded));
         }
         return finding.line;
     }
@@ -203,7 +203,7 @@ public final class MessagesTrial implements AutoCloseable {
     private void onAll(final Consumer<Loop> task) {
         final List<Future<?>> running = new ArrayList<>();
         for (final Loop loop : loops) {
-            running.add(crew.submit(() -> task.accept(loop)));
+            running.add(team.submit(() -> task.accept(loop)));
         }
         for (final Future<?> one : running) {
             try {
@@ -219,13 +219,13 @@ public final class MessagesTrial implements AutoCloseable {
         }
     }
 
-    private long total(final ToLongFunction<Books> of) {
-        return loops.stream().mapToLong(loop -> of.applyAsLong(loop.books)).sum();
+    private long total(final ToLongFunction<Counters> of) {
+        return loops.stream().mapToLong(loop -> of.applyAsLong(loop.counters)).sum();
     }
 
     @Override
     public void close() {
-        crew.shutdown();
+        team.shutdown();
     }
 
     /** The first thing that is wrong. */

@@ -50,9 +50,9 @@ final class Pool implements Source {
     }
 
     @Override
-    public Message obtain(final int length, final Books books) {
+    public Message obtain(final int length, final Counters counters) {
         final Message message = take(length);
-        return message == null ? grown(length, books) : cleared(message, length);
+        return message == null ? grown(length, counters) : cleared(message, length);
     }
 
     /** A free message, or null. */
@@ -69,10 +69,10 @@ final class Pool implements Source {
         return message;
     }
 
-    Message grown(final int length, final Books books) {
+    Message grown(final int length, final Counters counters) {
         final Message message = memory.construct(capacities[classOf(length)]);
-        books.constructed++;
-        books.heldBytes += message.capacity;
+        counters.constructed++;
+        counters.heldBytes += message.capacity;
         return message;
     }
 
@@ -84,12 +84,12 @@ final class Pool implements Source {
     }
 
     @Override
-    public void free(final Message message, final Books books) {
+    public void free(final Message message, final Counters counters) {
         final int number = classOf(message.capacity);
         final int size = sizes[number];
         if (size >= limits[number]) {
-            books.discarded++;
-            books.heldBytes -= message.capacity;
+            counters.discarded++;
+            counters.heldBytes -= message.capacity;
             return;
         }
         if (size == stacks[number].length) {

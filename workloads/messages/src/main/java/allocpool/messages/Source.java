@@ -5,10 +5,10 @@ import java.util.function.Consumer;
 /** Where messages come from and go to: a strategy. */
 interface Source {
     /** A message with room for so many bytes, whose content is arbitrary unless it was to be cleared. */
-    Message obtain(int length, Books books);
+    Message obtain(int length, Counters counters);
 
     /** Takes a message back. */
-    void free(Message message, Books books);
+    void free(Message message, Counters counters);
 
     /** Messages that were made before the start. */
     default long prepared() {
@@ -25,7 +25,7 @@ interface Source {
         return 0;
     }
 
-    /** Whether {@link #forEachFree} tells of every free message. */
+    /** Whether {@link #forEachFree} visits every free message. */
     default boolean tellsFree() {
         return true;
     }

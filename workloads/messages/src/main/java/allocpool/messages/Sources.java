@@ -41,14 +41,14 @@ final class Sources {
         }
 
         @Override
-        public Message obtain(final int length, final Books books) {
-            books.constructed++;
+        public Message obtain(final int length, final Counters counters) {
+            counters.constructed++;
             return memory.construct(length);
         }
 
         @Override
-        public void free(final Message message, final Books books) {
-            books.discarded++;
+        public void free(final Message message, final Counters counters) {
+            counters.discarded++;
         }
     }
 
@@ -61,18 +61,18 @@ final class Sources {
         }
 
         @Override
-        public Message obtain(final int length, final Books books) {
+        public Message obtain(final int length, final Counters counters) {
             final Message message;
             synchronized (pool) {
                 message = pool.take(length);
             }
-            return message == null ? pool.grown(length, books) : pool.cleared(message, length);
+            return message == null ? pool.grown(length, counters) : pool.cleared(message, length);
         }
 
         @Override
-        public void free(final Message message, final Books books) {
+        public void free(final Message message, final Counters counters) {
             synchronized (pool) {
-                pool.free(message, books);
+                pool.free(message, counters);
             }
         }
 
@@ -112,8 +112,8 @@ final class Sources {
         }
 
         @Override
-        public Message obtain(final int length, final Books books) {
-            books.constructed++;
+        public Message obtain(final int length, final Counters counters) {
+            counters.constructed++;
             final ByteBuf buffer = isDirect ? allocator.directBuffer(length) : allocator.heapBuffer(length);
             final Message message = new NettyMessage(buffer);
             if (zeroing) {
@@ -123,8 +123,8 @@ final class Sources {
         }
 
         @Override
-        public void free(final Message message, final Books books) {
-            books.discarded++;
+        public void free(final Message message, final Counters counters) {
+            counters.discarded++;
             ((NettyMessage) message).buffer.release();
         }
 
@@ -151,8 +151,8 @@ final class Sources {
         }
 
         @Override
-        public Message obtain(final int length, final Books books) {
-            final Message message = own[books.thread];
+        public Message obtain(final int length, final Counters counters) {
+            final Message message = own[counters.thread];
             if (zeroing) {
                 message.clear(length);
             }
@@ -160,7 +160,7 @@ final class Sources {
         }
 
         @Override
-        public void free(final Message message, final Books books) {
+        public void free(final Message message, final Counters counters) {
             // It stays where it is.
         }
 

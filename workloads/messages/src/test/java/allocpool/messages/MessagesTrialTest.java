@@ -17,14 +17,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** One checksum for every strategy and layout, nothing allocated beside them, and sources that cheat are found. */
+/** One checksum for every strategy and layout, nothing else allocated, and sources that cheat are found. */
 class MessagesTrialTest {
     private static final long MESSAGES = 20_000;
 
     /** Of the tests of C++, too: what these settings and so many messages add up to in every language. */
     private static final long CHECKSUM = 0xF9B1E8DA2F98FF0EL;
 
-    /** What a trial needs to be told; C++ and Python have the same lines. */
+    /** The settings of a trial; C++ and Python have the same lines. */
     private static final String LINES = String.join("\n",
             "seed=7", "threads=1", "layout=array", "strategy=alloc", "zeroing=0", "capacities=64,2048",
             "prepared=1000,1000", "sizes=64,1500", "thresholds=4294967296,2576980377", "others=0,0",
@@ -104,8 +104,8 @@ class MessagesTrialTest {
         final long ofRun = threads.getThreadAllocatedBytes(self) - before;
         loop.runFor(System.nanoTime(), 20_000_000);
         final long ofBoth = threads.getThreadAllocatedBytes(self) - before;
-        assertTrue(loop.books.received > MESSAGES);
-        // Reading the counter, and what a stretch makes before its first message, are the only ones.
+        assertTrue(loop.counters.received > MESSAGES);
+        // Reading the counter, and what a window makes before its first message, are the only ones.
         assertTrue(ofRun < 1_000, ofRun + " bytes");
         assertTrue(ofBoth < 20_000, ofBoth + " bytes");
     }
@@ -175,11 +175,11 @@ class MessagesTrialTest {
 
     @Test
     void aLeakIsFound() {
-        assertTrue(told(new Cheat(with("strategy=pool")) {
+        assertTrue(faultOf(new Cheat(with("strategy=pool")) {
             @Override
-            public void free(final Message message, final Books books) {
-                if (books.freed % 1_000 != 0) {
-                    super.free(message, books);
+            public void free(final Message message, final Counters counters) {
+                if (counters.freed % 1_000 != 0) {
+                    super.free(message, counters);
                 }
             }
         }).startsWith("messages in stores and pools"));
@@ -187,12 +187,12 @@ class MessagesTrialTest {
 
     @Test
     void aDoubleFreeIsFound() {
-        final String line = told(new Cheat(with("strategy=pool")) {
+        final String line = faultOf(new Cheat(with("strategy=pool")) {
             @Override
-            public void free(final Message message, final Books books) {
-                super.free(message, books);
-                if (books.freed == 15_000) {
-                    super.free(message, books);
+            public void free(final Message message, final Counters counters) {
+                super.free(message, counters);
+                if (counters.freed == 15_000) {
+                    super.free(message, counters);
                 }
             }
         });
@@ -202,12 +202,12 @@ class MessagesTrialTest {
     @Test
     void aMessageHandedOutWhileItIsUsedIsFound() {
         final List<Message> last = new ArrayList<>();
-        final String line = told(new Cheat(with("strategy=pool")) {
+        final String line = faultOf(new Cheat(with("strategy=pool")) {
             @Override
-            public Message obtain(final int length, final Books books) {
-                final Message message = super.obtain(length, books);
+            public Message obtain(final int length, final Counters counters) {
+                final Message message = super.obtain(length, counters);
                 last.add(message);
-                return books.obtained == 5_000 ? last.get(4_900) : message;
+                return counters.obtained == 5_000 ? last.get(4_900) : message;
             }
         });
         assertTrue(!line.isEmpty());
@@ -226,7 +226,7 @@ class MessagesTrialTest {
                 .contains("is missing"));
     }
 
-    private static String told(final Source source) {
+    private static String faultOf(final Source source) {
         final MessagesTrial trial = new MessagesTrial(with("strategy=pool"), null, source);
         trial.run(MESSAGES);
         trial.drain();
@@ -243,13 +243,13 @@ class MessagesTrialTest {
         }
 
         @Override
-        public Message obtain(final int length, final Books books) {
-            return honest.obtain(length, books);
+        public Message obtain(final int length, final Counters counters) {
+            return honest.obtain(length, counters);
         }
 
         @Override
-        public void free(final Message message, final Books books) {
-            honest.free(message, books);
+        public void free(final Message message, final Counters counters) {
+            honest.free(message, counters);
         }
 
         @Override

@@ -4,7 +4,7 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
 /**
- * The bytes that one thread allocates on the Java heap between two points, by the JVM's own books. What asking
+ * The bytes that one thread allocates on the Java heap between two points, by the JVM's own counters. What asking
  * costs is measured and left out. Not for the inside of a measured loop.
  */
 public final class AllocatedBytes {

@@ -45,13 +45,13 @@ public final class BatchMain {
         if (recorder != null) {
             recorder.start();
         }
-        CpuBooks.processNs(); // loads what it needs
+        CpuCounters.processNs(); // loads what it needs
         final long beginNs = System.nanoTime();
         trial.runPackets(warmup, parts(warmup, iterations));
-        final long threadNs = CpuBooks.threadNs();
-        final long processNs = CpuBooks.processNs();
+        final long threadNs = CpuCounters.threadNs();
+        final long processNs = CpuCounters.processNs();
         final long[] record = trial.runPackets(measured, parts(measured, iterations));
-        final long[] cpuNs = {CpuBooks.threadNs() - threadNs, CpuBooks.processNs() - processNs};
+        final long[] cpuNs = {CpuCounters.threadNs() - threadNs, CpuCounters.processNs() - processNs};
         final long endNs = System.nanoTime();
 
         final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);

@@ -9,11 +9,11 @@ import java.util.function.IntToLongFunction;
 
 /**
  * How far apart packets lie in memory that leave the queue one after the other: the mean absolute distance of their
- * addresses, in bytes. Asked for between stretches.
+ * addresses, in bytes. Asked for between windows.
  *
  * <p>References are read as numbers by {@code sun.misc.Unsafe}. What one unit of such a number is, 1 byte, 8 of a
  * compressed reference, 2<sup>-13</sup> or less of a coloured one, is found out by objects of a known size that were
- * allocated one after the other; so it holds for any collector, and where it does not fit nothing is told.
+ * allocated one after the other; so it holds for any collector, and where it does not fit nothing is reported.
  */
 final class Disorder {
     /** What stands for no packet, in place of an address. */

@@ -144,9 +144,9 @@ public abstract class Packet {
     }
 
     /**
-     * Tells the audit which memory is this packet's: that of its buffer, which no other packet has.
+     * Shows the audit which memory is this packet's: that of its buffer, which no other packet has.
      *
-     * @param audit to be told
+     * @param audit what it is reported to
      * @param place where the packet was found, for the message
      */
     protected void claim(final Audit audit, final String place) {

@@ -47,7 +47,7 @@ public abstract class PacketMemory {
     /**
      * Reports every buffer that no packet has now.
      *
-     * @param audit to be told
+     * @param audit what it is reported to
      */
     protected abstract void audit(Audit audit);
 }

@@ -6,7 +6,7 @@ import java.time.Duration;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 
-/** Pauses of the collector as Flight Recorder tells them, apart from the collector's log. */
+/** Pauses of the collector as Flight Recorder reports them, apart from the collector's log. */
 final class PauseRecorder {
     private static final String PAUSE = "jdk.GCPhasePause";
 

@@ -7,7 +7,7 @@
  * who takes it back); {@link allocpool.packets.Options} says what is done in one of several ways. One JVM runs one
  * trial with one of each, so the virtual calls between them have one target and are inlined.
  *
- * <p>Where to add more, in this jar or in one beside it on the class path:
+ * <p>Where to add more, in this jar or in one next to it on the class path:
  * <ul>
  *   <li>a layout: a subclass of {@link allocpool.packets.Layout}, named in the module's
  *   {@code META-INF/services/allocpool.packets.Layout};</li>

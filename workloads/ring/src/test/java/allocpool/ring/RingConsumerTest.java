@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The consumer keeps exact books of what a source in Java, of the same protocol, sends. */
+/** The consumer keeps exact counters of what a source in Java, of the same protocol, sends. */
 class RingConsumerTest {
     /** Ticks of a stress test; the full run sets a thousand million. */
     private static final long STRESS_TICKS = Long.getLong("allocpool.stress.ticks", 500_000);
@@ -186,7 +186,7 @@ class RingConsumerTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void shouldKeepOrderAndBooksWhateverStalls(final boolean losing) throws InterruptedException {
+    void shouldKeepOrderAndCountersWhateverStalls(final boolean losing) throws InterruptedException {
         final int capacity = 4_096;
         final ByteBuffer memory = RingWriter.memory(capacity);
         final RingWriter writer = new RingWriter(memory, capacity);

@@ -5,11 +5,11 @@ interface Engine {
     /**
      * Starts the pipeline.
      *
-     * @param books where results go
+     * @param counters where results go
      * @param originNs when event 0 is due
      * @param giveUpNs when the sources stop if they are still behind
      */
-    void start(Books books, long originNs, long giveUpNs);
+    void start(Counters counters, long originNs, long giveUpNs);
 
     /** Waits until the last window is out, or the pipeline was given up. */
     void join();

@@ -2,7 +2,7 @@ package allocpool.stream;
 
 import java.io.Serializable;
 
-/** One stretch of a trial in which all sources are held, milliseconds after the origin. */
+/** One window of a trial in which all sources are held, milliseconds after the origin. */
 final class Hiccup implements Serializable {
     private static final long serialVersionUID = 1L;
 

@@ -44,8 +44,8 @@ final class JetEngine implements Engine {
     }
 
     @Override
-    public void start(final Books books, final long originNs, final long giveUpNs) {
-        member.getUserContext().put(Books.name(), books);
+    public void start(final Counters counters, final long originNs, final long giveUpNs) {
+        member.getUserContext().put(Counters.name(), counters);
         job = member.getJet().newJob(graph(originNs, giveUpNs));
     }
 

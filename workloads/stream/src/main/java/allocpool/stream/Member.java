@@ -6,7 +6,7 @@ import com.hazelcast.config.NetworkConfig;
 import com.hazelcast.core.Hazelcast;
 import com.hazelcast.core.HazelcastInstance;
 
-/** A single embedded member: on loopback only, joins nobody, tells nobody. */
+/** A single embedded member: on loopback only, joins no one. */
 final class Member {
     /** Short, as it is part of the names of threads, which the system cuts to 15 characters. */
     private static final String NAME = "ap";

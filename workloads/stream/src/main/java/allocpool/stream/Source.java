@@ -8,7 +8,7 @@ import com.hazelcast.jet.core.Watermark;
  * the pipeline takes them when late.
  *
  * <p>It says that a slide is over (a watermark) as soon as the clock and its own events are past it. Once in a trial it
- * may be held: then it does nothing for a while, and what was due meanwhile is late.
+ * may be held: then it does nothing for a while, and what was due in the meantime is late.
  */
 final class Source extends AbstractProcessor {
     /** Events in one call: a cooperative processor must give its thread back soon. */
@@ -18,7 +18,7 @@ final class Source extends AbstractProcessor {
     private final long originNs;
     private final long giveUpNs;
     private final Hiccup hiccup;
-    private Books books;
+    private Counters counters;
     private long next;
     private int step;
     private long watermarkMs;
@@ -42,7 +42,7 @@ final class Source extends AbstractProcessor {
 
     @Override
     protected void init(final Context context) {
-        books = Books.of(context);
+        counters = Counters.of(context);
         next = context.localProcessorIndex();
         step = context.localParallelism();
     }
@@ -56,7 +56,7 @@ final class Source extends AbstractProcessor {
         }
         final long nowNs = System.nanoTime() - originNs;
         if (nowNs > giveUpNs - originNs) {
-            books.giveUp();
+            counters.giveUp();
             return true;
         }
         if (hiccup.holds(nowNs)) {
@@ -75,7 +75,7 @@ final class Source extends AbstractProcessor {
                 return false;
             }
             if (next >= events.total) {
-                books.sourceEnded(System.nanoTime() - originNs - dueNs);
+                counters.sourceEnded(System.nanoTime() - originNs - dueNs);
                 return true;
             }
             final Long event = next;

@@ -5,7 +5,7 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.stream.LongStream;
 
-/** One trial: a pipeline, its events, its books. */
+/** One trial: a pipeline, its events, its counters. */
 public final class StreamTrial implements AutoCloseable {
     private static final long START_NS = 500_000_000L;
 
@@ -14,7 +14,7 @@ public final class StreamTrial implements AutoCloseable {
     private final long warmupMs;
     private final long lengthMs;
     private final long patienceMs;
-    private Books books;
+    private Counters counters;
 
     /**
      * Starts the engine.
@@ -69,8 +69,8 @@ public final class StreamTrial implements AutoCloseable {
      */
     public long start() {
         final long originNs = System.nanoTime() + START_NS;
-        books = new Books(events, originNs, warmupMs, lengthMs);
-        engine.start(books, originNs, originNs + (lengthMs + patienceMs) * 1_000_000);
+        counters = new Counters(events, originNs, warmupMs, lengthMs);
+        engine.start(counters, originNs, originNs + (lengthMs + patienceMs) * 1_000_000);
         return originNs;
     }
 
@@ -85,7 +85,7 @@ public final class StreamTrial implements AutoCloseable {
      * @return true when results are incomplete
      */
     public boolean hasGivenUp() {
-        return books.hasGivenUp();
+        return counters.hasGivenUp();
     }
 
     /**
@@ -94,7 +94,7 @@ public final class StreamTrial implements AutoCloseable {
      * @return the first difference, or an empty text
      */
     public String fault() {
-        return books.fault();
+        return counters.fault();
     }
 
     /**
@@ -103,7 +103,7 @@ public final class StreamTrial implements AutoCloseable {
      * @return nanoseconds, in the order of the windows
      */
     public long[] latenciesNs() {
-        return books.latenciesNs();
+        return counters.latenciesNs();
     }
 
     /**
@@ -112,7 +112,7 @@ public final class StreamTrial implements AutoCloseable {
      * @return nanoseconds, in the order of the windows
      */
     public long[] firstsNs() {
-        return books.firstsNs();
+        return counters.firstsNs();
     }
 
     /**
@@ -121,7 +121,7 @@ public final class StreamTrial implements AutoCloseable {
      * @return nanoseconds
      */
     public long sourceLagNs() {
-        return books.sourceLagNs();
+        return counters.sourceLagNs();
     }
 
     /**
@@ -139,7 +139,7 @@ public final class StreamTrial implements AutoCloseable {
      * @return their number, warm-up included
      */
     public long results() {
-        return books.results();
+        return counters.results();
     }
 
     /**
@@ -148,7 +148,7 @@ public final class StreamTrial implements AutoCloseable {
      * @return their number
      */
     public long measuredResults() {
-        return books.measuredResults();
+        return counters.measuredResults();
     }
 
     /**
@@ -157,7 +157,7 @@ public final class StreamTrial implements AutoCloseable {
      * @return HdrHistogram, compressed V2, in base64
      */
     public String encodedLatencies() {
-        return books.encodedLatencies();
+        return counters.encodedLatencies();
     }
 
     /**

@@ -37,17 +37,17 @@ final class ThreadsEngine implements Engine {
     }
 
     @Override
-    public void start(final Books books, final long originNs, final long giveUpNs) {
+    public void start(final Counters counters, final long originNs, final long giveUpNs) {
         final List<BlockingQueue<Batch>> steps = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
             steps.add(new ArrayBlockingQueue<>(QUEUED_BATCHES));
         }
         final BlockingQueue<Batch> results = new ArrayBlockingQueue<>(QUEUED_BATCHES);
-        run(() -> sink(books, results));
+        run(() -> sink(counters, results));
         for (int i = 0; i < threads; i++) {
             final int index = i;
             run(() -> step(Counting.named(aggregate), index, steps.get(index), results));
-            run(() -> source(books, index, steps, originNs, giveUpNs));
+            run(() -> source(counters, index, steps, originNs, giveUpNs));
         }
     }
 
@@ -73,7 +73,7 @@ final class ThreadsEngine implements Engine {
         thread.start();
     }
 
-    private void source(final Books books, final int index, final List<BlockingQueue<Batch>> steps,
+    private void source(final Counters counters, final int index, final List<BlockingQueue<Batch>> steps,
             final long originNs, final long giveUpNs) throws InterruptedException {
         final Object[][] items = new Object[steps.size()][BATCH];
         final int[] counts = new int[steps.size()];
@@ -83,7 +83,7 @@ final class ThreadsEngine implements Engine {
         while (!over) {
             final long nowNs = System.nanoTime() - originNs;
             if (nowNs > giveUpNs - originNs) {
-                books.giveUp();
+                counters.giveUp();
                 break;
             }
             for (int sent = 0; sent < BATCH && events.dueNs(next) <= nowNs && next < events.total; sent++) {
@@ -103,7 +103,7 @@ final class ThreadsEngine implements Engine {
             }
             watermarkMs = Math.max(watermarkMs, reachedMs);
             if (over) {
-                books.sourceEnded(System.nanoTime() - originNs - dueNs);
+                counters.sourceEnded(System.nanoTime() - originNs - dueNs);
             } else if (dueNs > nowNs) {
                 LockSupport.parkNanos(Math.max(SHORTEST_PARK_NS, dueNs - nowNs));
             }
@@ -130,15 +130,15 @@ final class ThreadsEngine implements Engine {
         output.put(new Batch(index, new Object[0], step.reachedMs(), true));
     }
 
-    private void sink(final Books books, final BlockingQueue<Batch> input) throws InterruptedException {
+    private void sink(final Counters counters, final BlockingQueue<Batch> input) throws InterruptedException {
         final Watermarks watermarks = new Watermarks(threads);
         while (!watermarks.ended()) {
             final Batch batch = input.take();
             for (final Object item : batch.items) {
                 final Result result = (Result) item;
-                books.result(result.endMs, result.key, result.count);
+                counters.result(result.endMs, result.key, result.count);
             }
-            books.complete(watermarks.update(batch));
+            counters.complete(watermarks.update(batch));
         }
     }
 

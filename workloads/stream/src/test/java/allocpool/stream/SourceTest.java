@@ -36,7 +36,7 @@ class SourceTest {
         final long nowNs = System.nanoTime();
         final Source source = new Source(events, nowNs - LATE_NS, Long.MAX_VALUE, NEVER);
         final TestOutbox outbox = new TestOutbox(room);
-        source.init(outbox, context(books(nowNs)));
+        source.init(outbox, context(counters(nowNs)));
         while (!source.complete()) {
             outbox.drainQueueAndReset(0, taken, false);
         }
@@ -56,10 +56,10 @@ class SourceTest {
     @Test
     void aSourceThatGivesUpFirstOffersAgainWhatWasRefused() throws Exception {
         final long nowNs = System.nanoTime();
-        final Books books = books(nowNs);
+        final Counters counters = counters(nowNs);
         final Source source = new Source(events, nowNs - LATE_NS, nowNs + PATIENCE_NS, NEVER);
         final TestOutbox outbox = new TestOutbox(10);
-        source.init(outbox, context(books));
+        source.init(outbox, context(counters));
         assertFalse(source.complete());
         assertTrue(outbox.hasUnfinishedItem(), "the watermark after ten events has no room");
         while (System.nanoTime() - nowNs <= PATIENCE_NS) {
@@ -67,11 +67,11 @@ class SourceTest {
         }
         outbox.reset();
         assertFalse(source.complete(), "there still is no room");
-        assertFalse(books.hasGivenUp());
+        assertFalse(counters.hasGivenUp());
         outbox.drainQueueAndReset(0, taken, false);
         assertTrue(source.complete());
         outbox.drainQueueAndReset(0, taken, false);
-        assertTrue(books.hasGivenUp());
+        assertTrue(counters.hasGivenUp());
         assertFalse(outbox.hasUnfinishedItem());
         assertEquals(new Watermark(10), taken.get(taken.size() - 1));
         assertEquals(11, taken.size());
@@ -82,24 +82,24 @@ class SourceTest {
         final long nowNs = System.nanoTime();
         final Source held = new Source(events, nowNs - LATE_NS, Long.MAX_VALUE, new Hiccup(0, 3_600_000));
         final TestOutbox outbox = new TestOutbox(1000);
-        held.init(outbox, context(books(nowNs)));
+        held.init(outbox, context(counters(nowNs)));
         assertFalse(held.complete());
         outbox.drainQueueAndReset(0, taken, false);
         assertEquals(List.of(), taken);
         final Source released = new Source(events, nowNs - LATE_NS, Long.MAX_VALUE, new Hiccup(0, 5000));
-        released.init(outbox, context(books(nowNs)));
+        released.init(outbox, context(counters(nowNs)));
         assertTrue(released.complete());
         outbox.drainQueueAndReset(0, taken, false);
         assertEquals(110, taken.size());
     }
 
-    private Books books(final long originNs) {
-        return new Books(events, originNs, 0, LENGTH_MS);
+    private Counters counters(final long originNs) {
+        return new Counters(events, originNs, 0, LENGTH_MS);
     }
 
-    private static TestProcessorContext context(final Books books) {
+    private static TestProcessorContext context(final Counters counters) {
         final ConcurrentMap<String, Object> user = new ConcurrentHashMap<>();
-        user.put(Books.name(), books);
+        user.put(Counters.name(), counters);
         final HazelcastInstance member = (HazelcastInstance) Proxy.newProxyInstance(
                 SourceTest.class.getClassLoader(), new Class<?>[] {HazelcastInstance.class},
                 (proxy, method, arguments) -> "getUserContext".equals(method.getName()) ? user : null);

@@ -81,21 +81,21 @@ class StreamTrialTest {
     }
 
     @Test
-    void booksFindWhatIsWrong() {
+    void countersFindWhatIsWrong() {
         final Events events = new Events(1000, 2, 20, 10, 20);
-        final Books lost = new Books(events, System.nanoTime(), 0, 20);
+        final Counters lost = new Counters(events, System.nanoTime(), 0, 20);
         lost.result(10, 0, 5);
         lost.complete(10);
         assertEquals("1 keys in the window to 10 ms, not 2", lost.fault());
-        final Books twice = new Books(events, System.nanoTime(), 0, 20);
+        final Counters twice = new Counters(events, System.nanoTime(), 0, 20);
         twice.result(10, 0, 5);
         twice.result(10, 0, 5);
         twice.complete(10);
         assertNotEquals("", twice.fault());
-        final Books wrong = new Books(events, System.nanoTime(), 0, 20);
+        final Counters wrong = new Counters(events, System.nanoTime(), 0, 20);
         wrong.result(10, 1, 4);
         assertEquals("key 1 counts 4 in the window to 10 ms, not 5", wrong.fault());
-        final Books unfinished = new Books(events, System.nanoTime(), 0, 20);
+        final Counters unfinished = new Counters(events, System.nanoTime(), 0, 20);
         assertEquals("windows to 0 ms came out, not to 20 ms", unfinished.fault());
     }
 }

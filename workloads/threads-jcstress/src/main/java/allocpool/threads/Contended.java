@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Set;
 import org.openjdk.jcstress.infra.results.II_Result;
 
-/** A pool with two users, each of which notes what it holds, and at the end the books of both. */
+/** A pool with two users, each of which notes what it holds, and at the end the counters of both. */
 abstract class Contended {
     static final int USERS = 2;
 
@@ -39,7 +39,7 @@ abstract class Contended {
     }
 
     /** First result: messages that are in two places; second: those that are in none. */
-    final void books(final II_Result result) {
+    final void counters(final II_Result result) {
         final Set<Message> seen = Collections.newSetFromMap(new IdentityHashMap<>());
         final int[] places = new int[1];
         long made = pool.prepared;

@@ -47,6 +47,6 @@ public class DepotStress extends Contended {
      */
     @Arbiter
     public void ends(final II_Result result) {
-        books(result);
+        counters(result);
     }
 }

@@ -48,6 +48,6 @@ public class OwnerTakeStress extends Contended {
      */
     @Arbiter
     public void ends(final II_Result result) {
-        books(result);
+        counters(result);
     }
 }

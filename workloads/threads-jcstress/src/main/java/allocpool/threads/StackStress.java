@@ -44,6 +44,6 @@ public class StackStress extends Contended {
      */
     @Arbiter
     public void ends(final II_Result result) {
-        books(result);
+        counters(result);
     }
 }

@@ -52,18 +52,18 @@ class StressTest {
                 "-r", folder.resolve("report").toString()))
                 .directory(folder.toFile()).redirectErrorStream(true).start();
         process.getOutputStream().close();
-        final String told = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        final String found = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         final int code = process.waitFor();
         final Set<String> failed = new TreeSet<>();
-        final Matcher matcher = FAILED.matcher(told);
+        final Matcher matcher = FAILED.matcher(found);
         while (matcher.find()) {
             failed.add(matcher.group(1));
         }
-        assertEquals(failed.isEmpty() ? 0 : 1, code, told);
-        assertTrue(Set.of(LAX).containsAll(failed), told);
+        assertEquals(failed.isEmpty() ? 0 : 1, code, found);
+        assertTrue(Set.of(LAX).containsAll(failed), found);
         final int passed = tests - failed.size();
-        assertTrue(told.contains("All remaining tests: " + (passed == 0 ? "No" : passed) + " match"), told);
-        assertTrue(told.contains("Error tests: No matches"), told);
+        assertTrue(found.contains("All remaining tests: " + (passed == 0 ? "No" : passed) + " match"), found);
+        assertTrue(found.contains("Error tests: No matches"), found);
         return failed;
     }
 }

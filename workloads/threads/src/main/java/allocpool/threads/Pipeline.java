@@ -12,7 +12,7 @@ final class Pipeline extends Topology {
     private final Worker[] workers;
     private final SpscRing[] rings;
     private final User[] users;
-    private final Crew crew;
+    private final Team team;
     private final Idle.Stop stop;
     private final long[] ticked;
     private final long seed;
@@ -25,8 +25,8 @@ final class Pipeline extends Topology {
         workers = new Worker[shares.threads];
         rings = new SpscRing[workers.length];
         users = new User[workers.length + 1];
-        crew = new Crew(users.length, stop);
-        crew.run(k -> {
+        team = new Team(users.length, stop);
+        team.run(k -> {
             users[k] = pool.user(k);
             if (k < workers.length) {
                 workers[k] = shares.worker(users[k], k);
@@ -38,7 +38,7 @@ final class Pipeline extends Topology {
     @Override
     void run(final long from, final long to) {
         allSent = false;
-        crew.run(k -> {
+        team.run(k -> {
             if (k == workers.length) {
                 receive(from, to);
             } else {
@@ -57,7 +57,7 @@ final class Pipeline extends Topology {
             ticked[ring]++;
         }, stop, yields);
         allSent = false;
-        crew.run(k -> {
+        team.run(k -> {
             if (k < workers.length) {
                 work(workers[k], rings[k]);
                 return;
@@ -112,7 +112,7 @@ final class Pipeline extends Topology {
 
     @Override
     void drain() {
-        crew.run(k -> {
+        team.run(k -> {
             if (k < workers.length) {
                 workers[k].drain();
             }
@@ -140,6 +140,6 @@ final class Pipeline extends Topology {
 
     @Override
     void close() {
-        crew.dismiss();
+        team.dismiss();
     }
 }

@@ -20,7 +20,7 @@ abstract class Pool {
     /** Visits every free message, when all threads rest. */
     abstract void forEachFree(Consumer<Message> action);
 
-    /** Whether {@link #forEachFree} sees all of them: a library may not tell. */
+    /** Whether {@link #forEachFree} sees all of them: a library may not report it. */
     boolean tellsFree() {
         return true;
     }

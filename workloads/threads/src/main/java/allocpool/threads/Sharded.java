@@ -12,7 +12,7 @@ import java.util.List;
  */
 final class Sharded extends Topology {
     private final Worker[] workers;
-    private final Crew crew;
+    private final Team team;
     private final Idle.Stop stop;
     private final long[] ticked;
     private final long seed;
@@ -22,13 +22,13 @@ final class Sharded extends Topology {
         seed = shares.seed;
         ticked = new long[shares.threads];
         workers = new Worker[shares.threads];
-        crew = new Crew(workers.length, stop);
-        crew.run(k -> workers[k] = shares.worker(pool.user(k), k));
+        team = new Team(workers.length, stop);
+        team.run(k -> workers[k] = shares.worker(pool.user(k), k));
     }
 
     @Override
     void run(final long from, final long to) {
-        crew.run(k -> receive(workers[k], k, from, to));
+        team.run(k -> receive(workers[k], k, from, to));
     }
 
     private void accept(final Worker worker, final int ring, final long sequence) {
@@ -42,7 +42,7 @@ final class Sharded extends Topology {
         require(rings, workers.length);
         final RingConsumer[] feeds = new RingConsumer[workers.length];
         Arrays.setAll(feeds, k -> new Feed(rings.get(k), tick -> accept(workers[k], k, tick), stop, yields));
-        crew.run(k -> feeds[k].consume(0, 0, 0));
+        team.run(k -> feeds[k].consume(0, 0, 0));
         Arrays.setAll(ticked, k -> ticked[k] + feeds[k].account()[0]);
         return Arrays.asList(feeds);
     }
@@ -66,7 +66,7 @@ final class Sharded extends Topology {
 
     @Override
     void drain() {
-        crew.run(k -> workers[k].drain());
+        team.run(k -> workers[k].drain());
     }
 
     @Override
@@ -83,6 +83,6 @@ final class Sharded extends Topology {
 
     @Override
     void close() {
-        crew.dismiss();
+        team.dismiss();
     }
 }

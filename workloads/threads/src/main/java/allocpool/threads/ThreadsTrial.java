@@ -178,7 +178,7 @@ public final class ThreadsTrial implements AutoCloseable {
             finding.require(!message.isParsed(), "a free message still has a parse result");
             places[1]++;
         });
-        books(finding, places[0], places[1]);
+        counters(finding, places[0], places[1]);
         return finding.line;
     }
 
@@ -195,7 +195,7 @@ public final class ThreadsTrial implements AutoCloseable {
         }
     }
 
-    private void books(final Finding finding, final long stored, final long free) {
+    private void counters(final Finding finding, final long stored, final long free) {
         final long parsed = worked(worker -> worker.parsed);
         final long tcp = worked(worker -> worker.tcp);
         final long evicted = worked(worker -> worker.evicted);

@@ -1,6 +1,6 @@
 package allocpool.threads;
 
-/** One thread's way to a pool, with the thread's books. Belongs to that thread. */
+/** One thread's way to a pool, with the thread's counters. Belongs to that thread. */
 abstract class User extends Padded {
     final int thread;
     long obtained;

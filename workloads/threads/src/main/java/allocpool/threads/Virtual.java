@@ -192,7 +192,7 @@ final class Virtual extends Topology {
         }
     }
 
-    /** The books of all threads of a ring that have ended. */
+    /** The counters of all threads of a ring that have ended. */
     private static final class Tally extends User {
         Tally() {
             super(-1);
@@ -208,12 +208,12 @@ final class Virtual extends Topology {
 
         @Override
         Message take(final int ring) {
-            throw new IllegalStateException("books obtain nothing");
+            throw new IllegalStateException("counters obtain nothing");
         }
 
         @Override
         void give(final Message message) {
-            throw new IllegalStateException("books take nothing back");
+            throw new IllegalStateException("counters take nothing back");
         }
     }
 }

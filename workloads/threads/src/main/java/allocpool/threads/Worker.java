@@ -55,7 +55,7 @@ final class Worker extends Padded {
             if (done == null) {
                 return;
             }
-            // What is in the buffer now: had somebody else been given it meanwhile, the sums would differ.
+            // What is in the buffer now: had another been given it since, the sums would differ.
             storeSum -= done.hash();
             evicted++;
         }

@@ -74,8 +74,8 @@ class ThreadsTrialTest {
         final ThreadsTrial trial = cheating((honest, count) -> {
             throw new IllegalStateException("broken");
         });
-        final String told = assertThrows(IllegalStateException.class, () -> trial.run(PACKETS)).getMessage();
-        assertTrue(told.contains("broken"), told);
+        final String found = assertThrows(IllegalStateException.class, () -> trial.run(PACKETS)).getMessage();
+        assertTrue(found.contains("broken"), found);
         trial.close();
     }
 
@@ -89,8 +89,8 @@ class ThreadsTrialTest {
         final Set<Message> out = ConcurrentHashMap.newKeySet();
         final AtomicInteger twice = new AtomicInteger();
         final Idle.Stop stop = new Idle.Stop();
-        final Crew crew = new Crew(3, stop);
-        crew.run(k -> {
+        final Team team = new Team(3, stop);
+        team.run(k -> {
             final User user = pool.user(k);
             final List<Message> held = new ArrayList<>();
             for (int round = 0; round < 5_000; round++) {
@@ -103,7 +103,7 @@ class ThreadsTrialTest {
                 held.clear();
             }
         });
-        crew.dismiss();
+        team.dismiss();
         assertEquals(0, twice.get());
         final Set<Message> free = new HashSet<>();
         pool.forEachFree(message -> assertTrue(free.add(message)));

@@ -69,7 +69,7 @@ public final class SizedSegments implements SizedBuffers {
 
     @Override
     public long keptBytes() {
-        // The JVM keeps books of what its collector must give back, not of what a program closes.
+        // The JVM keeps counters of what its collector must give back, not of what a program closes.
         return closes ? -1 : memory.usedBytes();
     }
 

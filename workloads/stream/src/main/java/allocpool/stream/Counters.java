@@ -14,8 +14,8 @@ import org.HdrHistogram.Histogram;
  * <p>The latency of a window is the time from its end to its last result. A window has its end whatever the pipeline
  * does, so nothing is omitted when it stalls. Written by the only sink's thread; allocates nothing while it runs.
  */
-final class Books {
-    private static final String NAME = "allocpool.books";
+final class Counters {
+    private static final String NAME = "allocpool.counters";
     private static final long HIGHEST_NS = 3_600_000_000_000L;
 
     private final Events events;
@@ -36,7 +36,7 @@ final class Books {
     private long measuredResults;
     private String fault = "";
 
-    Books(final Events events, final long originNs, final long warmupMs, final long lengthMs) {
+    Counters(final Events events, final long originNs, final long warmupMs, final long lengthMs) {
         this.events = events;
         this.originNs = originNs;
         this.warmupMs = warmupMs;
@@ -48,8 +48,8 @@ final class Books {
         firstsNs = new long[latenciesNs.length];
     }
 
-    static Books of(final Processor.Context context) {
-        return (Books) context.hazelcastInstance().getUserContext().get(NAME);
+    static Counters of(final Processor.Context context) {
+        return (Counters) context.hazelcastInstance().getUserContext().get(NAME);
     }
 
     /** Where the processors of a member find it. */

@@ -13,15 +13,15 @@
 
 namespace allocpool::threads {
 
-class Crew {
+class Team {
  public:
   using Task = std::function<void(int)>;
 
-  Crew(int size, Stop& stop) : stop_(stop), size_(size) {
+  Team(int size, Stop& stop) : stop_(stop), size_(size) {
     for (int i = 0; i < size; ++i) threads_.emplace_back([this, i] { live(i); });
   }
 
-  ~Crew() {
+  ~Team() {
     {
       const std::lock_guard lock(mutex_);
       task_ = nullptr;
@@ -31,8 +31,8 @@ class Crew {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
 
   // Each thread runs the task with its number, from 0; returns when all have. Rethrows the first failure.
   void run(const Task& task) {

@@ -3,9 +3,9 @@ package allocpool.packets;
 import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 
-/** CPU time by the JVM's own books, to be held against the kernel's. */
-public final class CpuBooks {
-    private CpuBooks() {}
+/** CPU time by the JVM's own counters, to be held against the kernel's. */
+public final class CpuCounters {
+    private CpuCounters() {}
 
     /**
      * What the calling thread took since it began.

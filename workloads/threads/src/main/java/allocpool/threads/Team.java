@@ -9,13 +9,13 @@ import java.util.function.IntConsumer;
  * Platform threads that stay: they all run one task after the other, and rest between. Netty knows them as its own,
  * as it does those of its users: on others its recycler and its adaptive allocator keep nothing for a thread.
  */
-final class Crew {
+final class Team {
     private final CyclicBarrier start;
     private final CyclicBarrier end;
     private final Idle.Stop stop;
     private volatile IntConsumer task;
 
-    Crew(final int size, final Idle.Stop stop) {
+    Team(final int size, final Idle.Stop stop) {
         this.stop = stop;
         start = new CyclicBarrier(size + 1);
         end = new CyclicBarrier(size + 1);

@@ -1,7 +1,7 @@
 package allocpool.messages;
 
 /** What one thread counts. */
-final class Books extends Padded {
+final class Counters extends Padded {
     final int thread;
     long due;
     long received;
@@ -32,7 +32,7 @@ final class Books extends Padded {
     /** Keeps reading what nobody wrote from being skipped. */
     long unchecked;
 
-    Books(final int thread) {
+    Counters(final int thread) {
         this.thread = thread;
     }
 }

@@ -1,21 +1,21 @@
-// Found in place of the crew of trials: the same, whose threads take turns.
+// Found in place of the team of trials: the same, whose threads take turns.
 #pragma once
 
-#define Crew PlainCrew
-#include "../../../src/threads/crew.hpp"
-#undef Crew
+#define Team PlainTeam
+#include "../../../src/threads/team.hpp"
+#undef Team
 
 #include "turns.hpp"
 
 namespace allocpool::threads {
 
-class Crew : private PlainCrew {
+class Team : private PlainTeam {
  public:
-  Crew(int size, Stop& stop) : PlainCrew(size, stop), size_(size), turns_(*sharing::current_turns()) {}
+  Team(int size, Stop& stop) : PlainTeam(size, stop), size_(size), turns_(*sharing::current_turns()) {}
 
   void run(const Task& task) {
     turns_.begin(size_);
-    PlainCrew::run([&](int k) {
+    PlainTeam::run([&](int k) {
       const Turn turn(turns_, k);
       task(k);
     });
