@@ -79,6 +79,7 @@ def test_the_fingerprint_is_of_the_machine_and_not_of_the_moment() -> None:
             "load_average": (9.0, 9.0, 9.0),
             "available_memory_mb": 1,
             "git_commit": "other",
+            "boot": "other",
             "memory_mb": host.memory_mb - 9,
         }
     )
@@ -86,6 +87,7 @@ def test_the_fingerprint_is_of_the_machine_and_not_of_the_moment() -> None:
     for change in (
         {"kernel": "1.0"},
         {"cpu_model": "other"},
+        {"processor": "other"},
         {"logical_cores": 999},
         {"memory_mb": host.memory_mb + 9999},
     ):

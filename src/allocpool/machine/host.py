@@ -53,6 +53,8 @@ class Host(BaseModel):
         cpu_quota: processors' worth of time that control groups allow, None without a limit and in earlier records.
         processor: vendor, family/model/stepping, microcode and cache sizes of the first processor, what it shows of
             them; distinguishes machines of one ``cpu_model``. None in records of earlier versions.
+        boot: names the time since the machine started; the same in all its containers. None where the system shows
+            none, and in records of earlier versions.
         name: what `NAME` calls it; None where it is not called, and in records of earlier versions.
     """
 
@@ -79,14 +81,16 @@ class Host(BaseModel):
     usable_cores: int | None = None
     cpu_quota: float | None = None
     processor: str | None = None
+    boot: str | None = None
     name: str | None = None
 
     def fingerprint(self) -> str:
         """12 hexadecimal digits that name this machine as long as trials on it are comparable.
 
-        Covers processor, cores, memory in steps of 4 GiB and kernel release, and where a process may not use all of
-        them how many, and how much of their time; not what changes by the minute. Machines
-        that are alike in these are one, unless they have names (`NAME`).
+        Covers processor, whether it is virtual, cores, memory in steps of 4 GiB and kernel release, and where a process
+        may not use all of them how many, and how much of their time; not what changes by the minute, and not the boot.
+        Machines that are alike in these are one, unless they have names (`NAME`). Records of earlier versions, which
+        have no boot, keep the name that they had without `processor`.
         """
         lasting = (
             self.cpu_model,
@@ -97,6 +101,7 @@ class Host(BaseModel):
             round(self.memory_mb / _MEMORY_STEP_MB),
             self.system,
             self.kernel,
+            *([self.processor, "bare" if self.hypervisor is None else "virtual"] if self.boot else []),
             *([self.name] if self.name else []),
             *(
                 [f"{self.usable_cores} usable"]
@@ -142,6 +147,7 @@ def read_host() -> Host:
         usable_cores=usable_cores(),
         cpu_quota=cpu_quota(),
         processor=_processor(cpu),
+        boot=_boot(),
         name=os.environ.get(NAME) or None,
     )
 
@@ -187,6 +193,11 @@ def _processor(cpu: dict[str, str]) -> str | None:
     microcode, caches = cpu.get("microcode"), " ".join(_cache_sizes())
     parts = (cpu.get("vendor_id"), stepping, microcode and f"microcode {microcode}", caches and f"caches {caches}")
     return ", ".join(part for part in parts if part) or None
+
+
+def _boot() -> str | None:
+    boot_id = _first_line("/proc/sys/kernel/random/boot_id")
+    return hashlib.sha256(boot_id.encode()).hexdigest()[:8] if boot_id else None
 
 
 def _last_level_cache_mb() -> float | None:

@@ -1,4 +1,4 @@
-"""The rooms of the house: which may import which, and that what runs inside a trial stays light."""
+"""The layers of the package: which may import which, and that what runs inside a trial stays light."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from allocpool.campaign.registry import STUDY_NAMES, modes
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "allocpool"
-FLOORS = (
+LAYERS = (
     {"errors", "files", "home", "stats", "percentiles", "decisions", "strangers"},
     {"machine"},
     {"runtimes", "gclog"},
@@ -36,7 +36,7 @@ FLOORS = (
         "cli",
     },
 )
-"""From the ground up. A room imports from lower floors, and from its own floor without going round in a circle."""
+"""The lowest first. A package imports from lower layers, and from its own layer without a circle."""
 HEAVY = {"pydantic", "pandas", "pandera", "pyarrow", "matplotlib", "seaborn", "great_tables", "scipy", "IPython"}
 
 
@@ -68,8 +68,8 @@ def imports(file: Path) -> Iterator[str]:
         todo += ast.iter_child_nodes(node)
 
 
-def room(module: str) -> str:
-    """The room of a module: a study by its name, the child of a room by itself, else the first folder."""
+def package_of(module: str) -> str:
+    """The package of a module: a study by its name, the child of a package apart, else the first folder."""
     parts = module.split(".")[1:]
     if parts[:1] == ["studies"] and len(parts) > 1:
         return f"studies.{parts[1]}"
@@ -77,27 +77,32 @@ def room(module: str) -> str:
 
 
 def edges() -> set[tuple[str, str]]:
-    """(from, to) of every import between rooms."""
+    """(from, to) of every import between packages."""
     return {
-        (room(module), room(name))
+        (package_of(module), package_of(name))
         for module, file in MODULES.items()
         for name in imports(file)
-        if name.startswith("allocpool.") and room(name) and room(module) and room(name) != room(module)
+        if name.startswith("allocpool.")
+        and package_of(name)
+        and package_of(module)
+        and package_of(name) != package_of(module)
     }
 
 
-def test_every_room_has_a_floor() -> None:
-    floors = {name for floor in FLOORS for name in floor}
-    assert {name.partition(".")[0] for name in map(room, MODULES) if name} == floors
+def test_every_package_has_a_layer() -> None:
+    known = {name for layer in LAYERS for name in layer}
+    assert {name.partition(".")[0] for name in map(package_of, MODULES) if name} == known
 
 
-def test_arrows_between_rooms_point_down() -> None:
-    floor = {name: level for level, names in enumerate(FLOORS) for name in names}
-    wrong = {(start, end) for start, end in edges() if floor[start.partition(".")[0]] < floor[end.partition(".")[0]]}
+def test_imports_go_to_lower_layers() -> None:
+    level_of = {name: level for level, names in enumerate(LAYERS) for name in names}
+    wrong = {
+        (start, end) for start, end in edges() if level_of[start.partition(".")[0]] < level_of[end.partition(".")[0]]
+    }
     assert wrong == set()
 
 
-def test_no_room_reaches_itself() -> None:
+def test_no_package_reaches_itself() -> None:
     graph: dict[str, set[str]] = {}
     for start, end in edges():
         graph.setdefault(start, set()).add(end)
@@ -115,9 +120,9 @@ def test_no_room_reaches_itself() -> None:
     assert circles == []
 
 
-def test_every_study_is_a_room_in_the_registry() -> None:
-    rooms = {path.name for path in (PACKAGE / "studies").iterdir() if (path / "study.py").exists()}
-    assert rooms == set(STUDY_NAMES)
+def test_every_study_is_in_the_registry() -> None:
+    folders = {path.name for path in (PACKAGE / "studies").iterdir() if (path / "study.py").exists()}
+    assert folders == set(STUDY_NAMES)
 
 
 @pytest.mark.parametrize("mode", modes())
