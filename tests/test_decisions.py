@@ -114,25 +114,6 @@ def test_of_what_is_decided_together_the_stated_share_is_false() -> None:
     assert np.mean(shares) <= 0.05
 
 
-@pytest.mark.parametrize("n", [3, 5, 10])
-def test_a_mean_lies_in_its_bounds_as_often_as_it_says(n: int) -> None:
-    campaigns = 2_000
-    held = 0
-    for values in np.random.default_rng(n).normal(3.0, 1.0, (campaigns, n)):
-        low, high = decisions.mean_of(values).bounds()
-        held += low <= 3.0 <= high
-    assert held >= scipy_stats.binom.ppf(0.001, campaigns, decisions.CONFIDENCE)
-
-
-def test_a_mean_of_one_trial_has_no_bounds_and_trials_after_a_look_wait() -> None:
-    found = decisions.mean_of([2.0])
-    assert (found.middle, found.n) == (2.0, 1) and all(math.isnan(end) for end in found.bounds())
-    assert decisions.mean_of([3.0, 4.0]) == decisions.Mean(3.5, 0.5, 2)
-    assert decisions.mean_of([1.0] * 6 + [9.0]).n == 6, "seven is no look"
-    with pytest.raises(ValueError, match="at least one trial"):
-        decisions.mean_of([])
-
-
 def test_two_speeds_and_trials_far_off_are_named_with_a_trimmed_ratio_beside() -> None:
     _fast, _slow = costs(6, 105.0, 0.02), costs(4, 470.0, 0.02, seed=2)
     one_off = costs(9, 100.0, 0.02)

@@ -522,31 +522,6 @@ def together(comparisons: Sequence[Callable[[float], _Decided]], alpha: float = 
 
 
 @dataclass(frozen=True)
-class Mean:
-    """The mean of trials, or of their logarithms, at the latest look; ``error``: its standard error, NaN of one."""
-
-    middle: float
-    error: float
-    n: int
-
-    def bounds(self, alpha: float = ALPHA) -> tuple[float, float]:
-        """Return its interval, at any look from `FEWEST` trials on, else at this look; NaN of one trial."""
-        level = alpha if self.n < FEWEST else nominal_level(alpha, self.n)
-        half = -float(scipy.special.stdtrit(max(1, self.n - 1), level / 2)) * self.error
-        return self.middle - half, self.middle + half
-
-
-def mean_of(trials: Sequence[float] | Array) -> Mean:
-    """Return the mean of trials in order of time; raises ValueError where there is none."""
-    values = np.asarray(trials, dtype=np.float64)
-    if not values.size:
-        raise ValueError("a mean needs at least one trial")
-    values = values[: look_at(values.size)]
-    n = values.size
-    return Mean(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
-
-
-@dataclass(frozen=True)
 class Combined:
     """One comparison combined over hosts.
 

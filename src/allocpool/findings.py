@@ -225,7 +225,7 @@ def _pool_everywhere(data: Both) -> Evidence:
 
 def _published_pool_everywhere() -> Evidence:
     costs, intervals = batch_claims.POOL_EVERYWHERE.published, realtime_claims.POOL_EVERYWHERE.published
-    return _joined(costs(), intervals()) if costs and intervals else Evidence(pd.DataFrame(columns=["shown"]))
+    return _joined(costs(), intervals()) if costs and intervals else claims.no_figures()
 
 
 def interval_over_cost(searches: pd.DataFrame, costs: pd.Series) -> Comparison:

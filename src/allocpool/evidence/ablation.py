@@ -43,7 +43,7 @@ class Changed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Told:
+class ChangedComparison:
     """One change of one comparison in words.
 
     ``within``: the factor that a claim about a published figure allows.
@@ -57,7 +57,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Asked(Told):
+class Asked(ChangedComparison):
     before: Sides
     after: Changed
 
@@ -78,7 +78,7 @@ class Judged(NamedTuple):
 class Ablation:
     """What one change does; ``effect``: the ratio after it over that before."""
 
-    asked: Told
+    asked: ChangedComparison
     before: Comparison
     after: Comparison
     effect: Comparison
@@ -120,7 +120,7 @@ def ablations(asked: Sequence[Asked]) -> list[Ablation]:
     ])  # fmt: skip
 
 
-def judge(changes: Sequence[tuple[Told, Judged]]) -> list[Ablation]:
+def judge(changes: Sequence[tuple[ChangedComparison, Judged]]) -> list[Ablation]:
     """Judge changes; all comparisons after them are decided together, and so are all effects."""
     after = decisions.together([by.after for _, by in changes])
     effects = decisions.together([by.effect for _, by in changes])

@@ -84,6 +84,11 @@ class Evidence:
         return self.rows[self.rows["shown"] != NOT_MEASURED]
 
 
+def no_figures() -> Evidence:
+    """Return the evidence of a source without figures."""
+    return Evidence(pd.DataFrame(columns=["shown"]))
+
+
 def sentence(evidence: Evidence) -> str:
     """Count the comparisons by what they show, with the range of their ratios and the worst one against the claim."""
     if evidence.rows.empty:

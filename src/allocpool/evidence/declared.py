@@ -33,10 +33,10 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     RefutedBy,
+    no_figures,
     of_orderings,
 )
 from allocpool.evidence.claims import sentence as sentence
-from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART
 
 Value = str | int | float | bool | None
