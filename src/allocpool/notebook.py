@@ -20,7 +20,6 @@ from great_tables import GT
 from IPython.core.getipython import get_ipython
 from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
-from seaborn.axisgrid import FacetGrid
 
 from allocpool import stats
 from allocpool.api import Compared
@@ -155,10 +154,9 @@ def say(*sentences: str) -> Markdown:
     return Markdown(" ".join(sentence for sentence in sentences if sentence))
 
 
-def figure(drawing: Figure | FacetGrid, caption: str) -> None:
-    """Show a figure with its caption, its text alternative and its rows; of an empty figure, a sentence."""
-    if isinstance(drawing, FacetGrid):
-        drawing = style.describe(drawing.figure, caption, drawing.data)
+def figure(drawing: Figure, caption: str) -> None:
+    """Show a figure with its caption, its text alternative and its rows, where it has them; of an empty figure, a
+    sentence."""
     if because := style.why_nothing(drawing):
         show(Nothing(because=(because,)))
         return
