@@ -43,14 +43,14 @@ def within(middle: float, error: float, verdict: str = OPEN) -> Decision:
 def test_hosts_that_are_equally_sure_weigh_the_same_and_their_scatter_is_students() -> None:
     """With equal errors all is in closed form: a mean of k figures, whose variance less the errors' is the spread."""
     middles, error = [0.1, 0.35, 0.2, 0.55], 0.05
-    told = combine([within(middle, error) for middle in middles])
+    found = combine([within(middle, error) for middle in middles])
     variance = np.var(middles, ddof=1)
     low, high = scipy_stats.t.interval(0.95, 3, np.mean(middles), math.sqrt(variance / 4))
-    assert math.log(told.ratio) == pytest.approx(np.mean(middles))
-    assert (math.log(told.low), math.log(told.high)) == pytest.approx((low, high))
-    assert math.log(told.spread) ** 2 == pytest.approx(variance - error**2)
-    assert told.hosts == 4 and told.verdict == (B_CHEAPER if low > 0 else OPEN)
-    assert told.next_low < told.low and told.next_high > told.high
+    assert math.log(found.ratio) == pytest.approx(np.mean(middles))
+    assert (math.log(found.low), math.log(found.high)) == pytest.approx((low, high))
+    assert math.log(found.spread) ** 2 == pytest.approx(variance - error**2)
+    assert found.hosts == 4 and found.verdict == (B_CHEAPER if low > 0 else OPEN)
+    assert found.next_low < found.low and found.next_high > found.high
 
 
 def test_a_published_example_gives_the_published_spread() -> None:
@@ -60,16 +60,16 @@ def test_a_published_example_gives_the_published_spread() -> None:
             -0.0173]  # fmt: skip
     variances = [0.3256, 0.1946, 0.4154, 0.0200, 0.0512, 0.0069, 0.2230, 0.0040, 0.0564, 0.0730, 0.0124, 0.5325,
                  0.0714]  # fmt: skip
-    told = combine([within(log, math.sqrt(variance)) for log, variance in zip(logs, variances, strict=True)])
-    assert math.log(told.spread) ** 2 == pytest.approx(0.3181, abs=2e-4)
-    assert math.log(told.ratio) == pytest.approx(np.mean(logs))
+    found = combine([within(log, math.sqrt(variance)) for log, variance in zip(logs, variances, strict=True)])
+    assert math.log(found.spread) ** 2 == pytest.approx(0.3181, abs=2e-4)
+    assert math.log(found.ratio) == pytest.approx(np.mean(logs))
 
 
 def test_hosts_that_agree_by_chance_are_no_surer_than_their_own_noise() -> None:
-    told = combine([within(0.3, 0.05)] * 3)
+    found = combine([within(0.3, 0.05)] * 3)
     half = scipy_stats.t.ppf(0.975, 2) * 0.05 / math.sqrt(3)
-    assert told.spread == 1.0
-    assert (math.log(told.low), math.log(told.high)) == pytest.approx((0.3 - half, 0.3 + half))
+    assert found.spread == 1.0
+    assert (math.log(found.low), math.log(found.high)) == pytest.approx((0.3 - half, 0.3 + half))
 
 
 @pytest.mark.parametrize("hosts_of", [2, 3, 10])
@@ -85,8 +85,8 @@ def test_the_interval_over_hosts_misses_the_truth_no_more_often_than_it_says(
     errors = 0.05 * np.array([surest, *[1.0] * (hosts_of - 1)])
     missed = 0
     for middles in rng.normal(0.2, np.hypot(errors, 0.05 * between), (times, hosts_of)):
-        told = combine([within(float(middle), float(error)) for middle, error in zip(middles, errors, strict=True)])
-        missed += not math.log(told.low) < 0.2 < math.log(told.high)
+        found = combine([within(float(middle), float(error)) for middle, error in zip(middles, errors, strict=True)])
+        missed += not math.log(found.low) < 0.2 < math.log(found.high)
     assert scipy_stats.binomtest(missed, times, 0.05, alternative="greater").pvalue > 1e-3
 
 
@@ -126,8 +126,8 @@ def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_i
     assert hosts.questions_of_hosts(PROFILE)["host_id"].nunique() == 1
     assert hosts.combined(hosts.questions_of_hosts(PROFILE)).empty
     own = read_tables("batch", PROFILE)[0]["trials"]
-    told = allocpool("import", str(store / "elsewhere.tar.gz"))
-    assert told.exit_code == 0, told.output
+    found = allocpool("import", str(store / "elsewhere.tar.gz"))
+    assert found.exit_code == 0, found.output
     pd.testing.assert_frame_equal(read_tables("batch", PROFILE)[0]["trials"], own)
     both = hosts.tables_of_hosts("batch", PROFILE)
     counts = {name: table["host_id"].nunique() for name, table in both.items() if len(table)}
@@ -164,7 +164,7 @@ def made(ratios: dict[str, list[tuple[float, str]]]) -> pd.DataFrame:
         {"study": "batch", "host_id": host, "host": host, "a": f"a{k}", "b": f"b{k}", "primary": True, "n": 8,
          "verdict": verdict, "ratio": ratio, "low": ratio / 1.05, "high": ratio * 1.05, "blocks_needed": 0,
          "level": 0.05, "effect": 1.1, "question": f"q{k}"}
-        for host, told in ratios.items() for k, (ratio, verdict) in enumerate(told)
+        for host, found in ratios.items() for k, (ratio, verdict) in enumerate(found)
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -188,11 +188,11 @@ def repacked(whole: Path, to: Path, change: Callable[[dict[str, bytes]], None], 
         files = {name: archive._content(packed, packed.getmember(name)) for name in packed.getnames()}
     change(files)
     if manifest:
-        told = json.loads(files["manifest.json"])
-        told["files"] = {
+        found = json.loads(files["manifest.json"])
+        found["files"] = {
             name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name != "manifest.json"
         }
-        files["manifest.json"] = json.dumps(told).encode()
+        files["manifest.json"] = json.dumps(found).encode()
     with tarfile.open(to, "w:gz") as packed:
         for name, content in files.items():
             member = tarfile.TarInfo(name)
@@ -218,8 +218,8 @@ def _foreign(files: dict[str, bytes]) -> None:
 
 
 def _elsewhere(files: dict[str, bytes]) -> None:
-    told = json.loads(files["manifest.json"])
-    files["manifest.json"] = json.dumps({**told, "profile": "../../escaped"}).encode()
+    found = json.loads(files["manifest.json"])
+    files["manifest.json"] = json.dumps({**found, "profile": "../../escaped"}).encode()
 
 
 def _other_columns(files: dict[str, bytes]) -> None:
@@ -257,7 +257,7 @@ def _only_manifest(files: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "manifest", "told"),
+    ("change", "manifest", "found"),
     [
         (_flip, False, "is damaged: 'batch/trials.parquet' is not what was packed"),
         (_cut, True, "study batch can't be shown"),
@@ -278,12 +278,12 @@ def _only_manifest(files: dict[str, bytes]) -> None:
     ],
 )
 def test_a_damaged_or_foreign_archive_is_one_line_and_leaves_nothing(
-    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, manifest: bool, told: str
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, manifest: bool, found: str
 ) -> None:
     monkeypatch.setenv("ALLOCPOOL_DATA", str(tmp_path / "data"))
     bad = repacked(store / "elsewhere.tar.gz", tmp_path / "bad.tar.gz", change, manifest)
     result = allocpool("import", str(bad))
-    assert result.exit_code == 2 and told in result.output and result.output.count("\n") == 1, result.output
+    assert result.exit_code == 2 and found in result.output and result.output.count("\n") == 1, result.output
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [bad]
 
 

@@ -229,9 +229,9 @@ def test_a_reverse_that_does_not_matter_refutes_nothing(rows: int, ratio: float)
 @pytest.mark.parametrize("rows", [1, 5, 20])
 def test_what_is_true_is_reproduced_and_its_reverse_refuted(rows: int) -> None:
     for ratio, outcome in ((1.5, REPRODUCED), (1 / 1.5, REFUTED)):
-        told = [name for outcomes, _ in campaigns(10, rows, [ratio], 10) for name in outcomes]
-        assert told.count(outcome) > 0.9 * len(told)
-        assert set(told) <= {outcome, OPEN}
+        result = [name for outcomes, _ in campaigns(10, rows, [ratio], 10) for name in outcomes]
+        assert result.count(outcome) > 0.9 * len(result)
+        assert set(result) <= {outcome, OPEN}
 
 
 def test_four_trials_decide_nothing_whatever_the_ratio() -> None:
@@ -265,7 +265,7 @@ def every_verdict(of: str) -> list[Verdict]:
 
 
 @pytest.mark.parametrize("study", ["batch", "pauses", "realtime", "allocation", "buffered_io", "stream"])
-def test_every_study_is_judged_by_it_and_told_in_the_same_tables(study: str) -> None:
+def test_every_study_is_judged_by_it_and_reported_in_the_same_tables(study: str) -> None:
     verdicts = every_verdict(study)
     assert len({(verdict.claim.id, verdict.set_up) for verdict in verdicts}) == len(verdicts)
     assert all(verdict.sentence.endswith(".") for verdict in verdicts)
