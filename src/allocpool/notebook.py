@@ -128,7 +128,10 @@ def elsewhere(profile: str) -> None:
     counts = by_host.agreement(questions, together)
     show(plain_table(counts, f"{questions['host_id'].nunique()} hosts"), say(hosts.mixed(profile)))
     if together["primary"].astype(bool).any():
-        note = "Intervals hold at any look; that of the mean over hosts is Student's, each host counting the same."
+        note = (
+            "Intervals hold at any look; that of the mean over hosts is Student's, each host counting the same, and is "
+            "cut at the ends of the axis."
+        )
         figure(by_host.forest(questions, together), f"Comparisons on which hosts differ most. {note}")
 
 

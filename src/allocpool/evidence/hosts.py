@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
@@ -50,15 +52,22 @@ def forest(questions: pd.DataFrame, combined: pd.DataFrame) -> Figure:
         return style.nothing("one host: nothing to compare it with")
     rows = questions.merge(shown[["study", "question"]])
     hosts = list(rows["host"].unique())
+    ends = pd.concat([rows["ratio"], rows["low"], rows["high"]]).astype(float)
+    ends = ends[(ends > 0) & (ends < math.inf)]
     rows = pd.concat([rows, shown.assign(host=_MEAN)])
     rows = rows.assign(comparison=rows["a"] + "\nover " + rows["b"])
     rows = rows[["comparison", "host", "ratio", "low", "high", "verdict"]]
+    # The interval of a mean of few hosts reaches far beyond them.
+    cut = rows.assign(low=rows["low"].clip(lower=ends.min()), high=rows["high"].clip(upper=ends.max()))
     colours = dict(zip(hosts, sns.color_palette("colorblind", len(hosts)), strict=True))
     grid = sns.catplot(
-        style.stated(rows, "ratio"), kind="point", x="ratio", y="comparison", hue="host", dodge=0.6, linestyle="none",
-        palette={**colours, _MEAN: style.INK}, markers=[*style.MARKERS[: len(hosts)], "D"],
+        style.stated(cut, "ratio"), kind="point", x="ratio", y="comparison", hue="host", dodge=0.6, linestyle="none",
+        order=(shown["a"] + "\nover " + shown["b"]).unique(), palette={**colours, _MEAN: style.INK},
+        markers=[*(style.MARKERS * len(hosts))[: len(hosts)], "D"],
         **style.STATED, **style.size(1, 1.6 + 0.45 * len(shown)),
     )  # fmt: skip
-    style.log_axes(grid, "x", pd.concat([rows["ratio"], rows["low"], rows["high"]]))
+    style.log_axes(grid, "x", ends)
     style.rule(grid, x=1.0)
-    return style.finish(grid, "Ratios of costs by host, furthest apart first.", x="ratio of costs")
+    grid.set(ylabel="")
+    text = "Ratios of costs by host, furthest apart first."
+    return style.describe(style.finish(grid, text, x="ratio of costs"), text, rows)
