@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from allocpool.campaign.campaign import open_study
-from allocpool.fleet.fleet import HostCampaign, RemoteHost, make_tables, table_makers
-from allocpool.trial.launch import Launcher, cell_of
+from allocpool.fleet.fleet import HostCampaign, RemoteHost
+from allocpool.trial.launch import Launcher
 from allocpool.trial.record import RESULT, TrialRecord
 
 SETTINGS = {"configurations": ["cpp/flat", "cpp/allocating"], "strategies": ["alloc", "pool"], "cases": ["A"]}
@@ -37,14 +36,20 @@ def template() -> TrialRecord:
     return record.model_copy(update={"measurement": {**measurement, "iterations": stretches}, "directory": ""})
 
 
+class Answered(RemoteHost):
+    """A host that can run whatever this one can."""
+
+    def ask(self, function: Any, *arguments: Any) -> Any:
+        launcher = Launcher()
+        return [(None, launcher.code_hash(spec)) for spec in arguments[0]]
+
+
 def stored(host: str, trials: int, record: TrialRecord) -> HostCampaign:
     """A campaign of so many trials on a host of that name."""
     here = open_study("batch", "smoke", {**SETTINGS, "blocks": max(1, trials // CELLS)})
-    launcher = Launcher()
-    answers = {cell_of(item.spec): (None, launcher.code_hash(item.spec)) for item in here.plan()[:CELLS]}
     named = record.host.model_copy(update={"name": host})
     nowhere: Any = None
-    return HostCampaign(here.study, here.profile, RemoteHost(nowhere, named, 2, host), answers)
+    return HostCampaign(here.study, here.profile, Answered(nowhere, named, 2, host))
 
 
 def write(campaign: HostCampaign, record: TrialRecord) -> int:
@@ -77,16 +82,12 @@ def main() -> None:
             f"{count} records of {asked.hosts} hosts: {size / count:.0f} bytes each, {count / took_s:.0f} written a s"
         )
         begun_s = time.perf_counter()
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with table_makers() as makers:
-            jobs = [
-                makers.submit(make_tables, one.study.name, one.profile, one.host, 2, one.launcher.answers)
-                for one in campaigns
-            ]
-            finished = sum(job.result().finished for job in jobs)
+        before_s = time.process_time()
+        for campaign in campaigns:
+            campaign.tables()
+        finished = sum(campaign.status().finished for campaign in campaigns)
         took_s = time.perf_counter() - begun_s
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        cpu_s = time.process_time() - before_s
         tables = sum(path.stat().st_size for path in Path(folder).glob("hosts/**/*.parquet"))
         print(
             f"{finished} trials tidied in {took_s:.1f} s, {finished / took_s:.0f} a s, by {cpu_s:.1f} s of CPU; "

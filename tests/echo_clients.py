@@ -65,7 +65,7 @@ def misbehave(port: int) -> dict[str, bool]:
             while True:
                 deaf.send(MESSAGE)
         except BlockingIOError:
-            saw["served beside one that never reads and one that is silent"] = exchange(other)
+            saw["served while one never reads and one is silent"] = exchange(other)
     return saw
 
 

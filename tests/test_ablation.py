@@ -23,7 +23,7 @@ from allocpool.evidence.ablation import (
 )
 from allocpool.evidence.claims import NOT_MEASURED
 from allocpool.packets.comparisons import NOW
-from allocpool.packets.specs import Configuration
+from allocpool.packets.specs import OPTIONS, Configuration
 from allocpool.studies.batch import explanations as of_batch
 from allocpool.studies.batch.claims import BATCH_CLAIMS, evaluate
 
@@ -81,9 +81,8 @@ CONFIGURATIONS = tuple(
 def with_option(trials: pd.DataFrame, key: str, **facts: Any) -> pd.DataFrame:
     """Trials of the configuration of a key, as those of its plain one but for these facts of theirs."""
     configuration = Configuration.parse(key)
-    rows = trials[
-        trials["configuration"] == configuration.plain.model_copy(update={"allocator": _plain(configuration)}).label
-    ]
+    plain = configuration.without(*OPTIONS).model_copy(update={"allocator": _plain(configuration)})
+    rows = trials[trials["configuration"] == plain.label]
     options = {
         name: getattr(configuration, name) for name in ("pool_order", "payload_touch", "large_pages", "allocator")
     }

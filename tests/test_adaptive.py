@@ -1,4 +1,4 @@
-"""Cells by adaptive trials: where the next one goes, what they show, and what a page says of them, on made-up truth."""
+"""Cells by adaptive trials: where the next one goes, and what they and a page show, on made-up truth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from allocpool.errors import UserError
 from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
 from allocpool.packets.comparisons import NOW
 from allocpool.studies.realtime import adaptive, claims, proof, story
-from allocpool.studies.realtime import cells as cell_rows
 from allocpool.studies.realtime.adaptive import AdaptiveTrials, Seen
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
@@ -32,7 +31,7 @@ def seen(interval_ns: float, edge_ns: float, slip_ms: float = 0.0) -> Seen:
 
 
 def series(edge_ns: float, count: int, silent: Sequence[int] = ()) -> list[Seen]:
-    """Trials placed one after the other; the source stands still in the silent ones."""
+    """Trials placed one after the other; the source stalls in the silent ones."""
     trials: list[Seen] = []
     for number in range(count):
         shown = tuple(adaptive.shown_by(each, PDR_LOSS_RATIO) for each in trials)
@@ -42,8 +41,8 @@ def series(edge_ns: float, count: int, silent: Sequence[int] = ()) -> list[Seen]
 
 def cell(edge_ns: float, count: int = 10) -> AdaptiveTrials:
     trials = series(edge_ns, count)
-    told = adaptive.told_by(trials, PDR_LOSS_RATIO)
-    return AdaptiveTrials(told, 0, max(each.interval_ns for each in trials))
+    outcomes = adaptive.outcomes_of(trials, PDR_LOSS_RATIO)
+    return AdaptiveTrials(outcomes, 0, max(each.interval_ns for each in trials))
 
 
 @pytest.mark.parametrize("edge_ns", [30.0, 140.0, 900.0, 7_000.0])
@@ -60,9 +59,9 @@ def test_trials_gather_where_losses_begin(edge_ns: float) -> None:
 def test_a_silent_trial_is_asked_again_and_tells_nothing() -> None:
     trials = series(140.0, 11, silent=(0,))
     assert trials[1].interval_ns != trials[2].interval_ns
-    assert len(adaptive.told_by(trials, PDR_LOSS_RATIO)) == 10
-    few = AdaptiveTrials(adaptive.told_by(series(140.0, 8, silent=range(4)), PDR_LOSS_RATIO), 4, HIGH_NS)
-    assert few.gap == "fewer than 5 trials that tell, 4 beside one in which the source stood still"
+    assert len(adaptive.outcomes_of(trials, PDR_LOSS_RATIO)) == 10
+    few = AdaptiveTrials(adaptive.outcomes_of(series(140.0, 8, silent=range(4)), PDR_LOSS_RATIO), 4, HIGH_NS)
+    assert few.gap == "fewer than 5 trials with an outcome, besides 4 in which the source stalled"
     assert (few.p_below(1e5), few.p_above(20.0), few.p_below(few.highest_ns)) == (1.0, 1.0, 1.0)
 
 
@@ -89,8 +88,8 @@ def test_two_cells_are_told_apart_by_their_trials_and_more_only_help() -> None:
     assert adaptive.p_smaller(left, left) > 0.05
     assert adaptive.p_smaller(cell(140.0, 15), cell(420.0, 15)) < adaptive.p_smaller(left, right)
     judge = adaptive.AdaptiveJudge(PDR_LOSS_RATIO)
-    told = judge(series(420.0, 10), series(140.0, 10))
-    assert told.verdict == B_CHEAPER and told.decision.low < 3 < told.decision.high
+    compared = judge(series(420.0, 10), series(140.0, 10))
+    assert compared.verdict == B_CHEAPER and compared.decision.low < 3 < compared.decision.high
     few = judge(series(420.0, 4), series(140.0, 10))
     assert few.verdict == OPEN and few.decision.blocks_needed == 1
 
@@ -143,11 +142,12 @@ def test_adaptive_cells_are_measured_stopped_resumed_and_told(runner: Runner) ->
     assert story.verdict(cells).startswith("**In real time: pool.**")
     assert "n = 10 trials" in story.summary_table(cells, "t", "s").as_raw_html()
     assert isinstance(chosen.profile, RealtimeProfile)
-    assert len(cell_rows.limits(cells, tables["adaptive"])) == 6
     found = claims.POOL_EVERYWHERE.evidence(claims.Realtime.of(cells, tables["trials"], NOW))
     assert found.rows["shown"].tolist() == [AS_PUBLISHED] * 2
     verdicts = claims.evaluate(cells, tables["trials"])
-    assert all(told.outcome != REPRODUCED for told in verdicts), "of one configuration in two cases no claim is whole"
+    assert all(verdict.outcome != REPRODUCED for verdict in verdicts), (
+        "of one configuration in two cases no claim is whole"
+    )
 
 
 ZGC = "java/heap/genzgc/25"

@@ -104,9 +104,9 @@ def loses_from(alloc: float, pool: float) -> Callable[[MessagesSpec], float]:
     ],
 )
 def test_the_answer_is_the_truth(laboratory: Laboratory, answer: str, by_losses: bool) -> None:
-    told = ask(laboratory, minutes=4.0)
-    assert (told.answer, told.by_losses) == (answer, by_losses)
-    assert story.report(told).startswith(story.answer(told).replace("**", ""))
+    found = ask(laboratory, minutes=4.0)
+    assert (found.answer, found.by_losses) == (answer, by_losses)
+    assert story.report(found).startswith(story.answer(found).replace("**", ""))
 
 
 def test_trials_at_the_readers_rate_are_taken_to_go_on_as_they_are() -> None:
@@ -116,38 +116,38 @@ def test_trials_at_the_readers_rate_are_taken_to_go_on_as_they_are() -> None:
 
 
 def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
-    told = ask(Laboratory(lambda _: 3.0, noise=0.001), minutes=0.4)
-    assert told.decision.n < 5
-    assert told.answer == "inconclusive"
-    assert told.minutes_more
-    assert told.minutes_more > 0
+    found = ask(Laboratory(lambda _: 3.0, noise=0.001), minutes=0.4)
+    assert found.decision.n < 5
+    assert found.answer == "inconclusive"
+    assert found.minutes_more
+    assert found.minutes_more > 0
 
 
 def test_the_answer_turns_with_the_effect_that_matters() -> None:
     """Of the same trials, either where only a quarter matters, and open where a tenth does."""
     laboratory = Laboratory(lambda _: 1.0, noise=0.09)
     with judged_by(1.25):
-        told = ask(laboratory, minutes=4.0)
-        assert told.answer == "either"
+        found = ask(laboratory, minutes=4.0)
+        assert found.answer == "either"
     assert ask(laboratory, None).answer == "inconclusive"
 
 
 def test_the_interval_is_that_of_every_decision() -> None:
-    told = ask(Laboratory(lambda _: 1.4), minutes=4.0)
-    costs = [list(told.figures[name].costs) for name in ("alloc", "pool")]
+    found = ask(Laboratory(lambda _: 1.4), minutes=4.0)
+    costs = [list(found.figures[name].costs) for name in ("alloc", "pool")]
     decision = decide(costs[0], costs[1])
-    assert (told.decision.ratio, told.decision.low, told.decision.high, told.decision.n) == (
+    assert (found.decision.ratio, found.decision.low, found.decision.high, found.decision.n) == (
         decision.ratio, decision.low, decision.high, decision.n,
     )  # fmt: skip
-    assert told.decision.low is not None
-    assert told.decision.high is not None
-    assert told.decision.low < 1.4 < told.decision.high
+    assert found.decision.low is not None
+    assert found.decision.high is not None
+    assert found.decision.low < 1.4 < found.decision.high
 
 
 def test_the_edge_is_found_within_its_interval() -> None:
-    told = ask(Laboratory(edge=loses_from(2e6, 3e6)), minutes=6.0)
+    found = ask(Laboratory(edge=loses_from(2e6, 3e6)), minutes=6.0)
     for name, edge in (("alloc", 2e6), ("pool", 3e6)):
-        room = told.headroom[name]
+        room = found.headroom[name]
         assert room.low_per_s is not None
         assert room.high_per_s is not None
         assert room.held_per_s is not None
@@ -168,16 +168,16 @@ def test_both_ends_of_a_turn_are_shown_by_five_trials_a_side(by: str) -> None:
         if by == "cost"
         else Laboratory(lambda _: 0.7, edge=lambda spec: 1e5 if is_far(spec) and spec.strategy == "alloc" else 1e9)
     )
-    told = ask(laboratory, minutes=20.0)
-    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
+    found = ask(laboratory, minutes=20.0)
+    (turn,) = [turn for turn in found.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
     assert turn.by == by
     assert turn.low is not None
     assert turn.high is not None
     assert turn.at is not None
-    assert told.workload.in_flight <= turn.low <= 150_000 < turn.high
+    assert found.workload.in_flight <= turn.low <= 150_000 < turn.high
     assert turn.low <= turn.at <= turn.high
     for end in {turn.low, turn.high} - {20_000}:
-        for side in told.workload.sides:
+        for side in found.workload.sides:
             there = [spec for spec in laboratory.records if (spec.in_flight, spec.strategy) == (end, side)]
             assert sum(spec.rate_per_s is not None for spec in there) >= 5
             assert by == "losses" or sum(spec.rate_per_s is None for spec in there) >= 5
@@ -186,19 +186,19 @@ def test_both_ends_of_a_turn_are_shown_by_five_trials_a_side(by: str) -> None:
 @pytest.mark.parametrize("minutes", [0.5, 1.0, 3.0])
 def test_the_budget_is_kept(minutes: float) -> None:
     laboratory = Laboratory()
-    told = ask(laboratory, minutes)
+    found = ask(laboratory, minutes)
     assert laboratory.now <= 60 * minutes
-    assert told.ended == OUT_OF_TIME
-    assert told.minutes <= minutes
+    assert found.ended == OUT_OF_TIME
+    assert found.minutes <= minutes
     assert laboratory.closed
 
 
 def test_ctrl_c_answers_with_what_there_is() -> None:
     laboratory = Laboratory(stops_after=11)
-    told = ask(laboratory)
-    assert told.ended == INTERRUPTED
-    assert told.trials == 11
-    assert told.decision.n == 5
+    found = ask(laboratory)
+    assert found.ended == INTERRUPTED
+    assert found.trials == 11
+    assert found.decision.n == 5
     assert laboratory.closed
 
 
@@ -220,43 +220,43 @@ def test_without_minutes_nothing_is_measured() -> None:
     assert not laboratory.records
     ask(laboratory, 1.0)
     before = dict(laboratory.records)
-    told = ask(laboratory, None)
+    found = ask(laboratory, None)
     assert laboratory.records == before
-    assert told.trials == len(before)
+    assert found.trials == len(before)
 
 
 def test_what_can_not_run_at_all_is_out() -> None:
     class NoMemory(Laboratory):
         def measure(self, spec: MessagesSpec) -> Measured:
-            told = super().measure(spec)
+            found = super().measure(spec)
             if spec.strategy == "alloc":
-                told = self.records[spec] = Measured("out_of_memory", "direct memory is used up", self.seconds)
-            return told
+                found = self.records[spec] = Measured("out_of_memory", "direct memory is used up", self.seconds)
+            return found
 
-    told = ask(NoMemory(), minutes=3.0)
-    assert told.answer == "pool"
-    assert told.by_losses
-    assert told.headroom["alloc"].limited_by == "memory"
+    found = ask(NoMemory(), minutes=3.0)
+    assert found.answer == "pool"
+    assert found.by_losses
+    assert found.headroom["alloc"].limited_by == "memory"
 
 
 def test_collectors_are_compared_and_the_cheapest_is_advised() -> None:
     laboratory = Laboratory(lambda spec: {"parallel": 0.5, "g1": 1.5}.get(spec.collector or "", 2.0))
-    told = ask(laboratory, minutes=12.0, collector=CHOOSE)
-    assert told.collector == "parallel"
-    assert told.answer == "allocate"
-    assert set(told.collectors) == {"serial", "parallel", "g1", "genzgc", "shenandoah", "genshenandoah"}
-    assert len(story.collectors(told)) == 2 * len(told.collectors)
-    assert story.chosen(told) in story.report(told)
+    found = ask(laboratory, minutes=12.0, collector=CHOOSE)
+    assert found.collector == "parallel"
+    assert found.answer == "allocate"
+    assert set(found.collectors) == {"serial", "parallel", "g1", "genzgc", "shenandoah", "genshenandoah"}
+    assert len(story.collectors(found)) == 2 * len(found.collectors)
+    assert story.chosen(found) in story.report(found)
 
 
 def test_json_has_what_programs_read() -> None:
-    told = ask(Laboratory(), minutes=3.0, also="mix,fitted").as_json()
-    assert set(told) >= KEYS
-    assert set(told["effect"]) == {"ratio", "low", "high", "n"}
-    assert set(told["headroom"]) == {"alloc", "pool"}
-    assert told["minutes_more"] == 0.0
-    assert told["parameters"]["in_flight"] == 20_000
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    found = ask(Laboratory(), minutes=3.0, also="mix,fitted").as_json()
+    assert set(found) >= KEYS
+    assert set(found["effect"]) == {"ratio", "low", "high", "n"}
+    assert set(found["headroom"]) == {"alloc", "pool"}
+    assert found["minutes_more"] == 0.0
+    assert found["parameters"]["in_flight"] == 20_000
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
 @pytest.mark.parametrize("stops_after", [0, 11])
@@ -265,10 +265,10 @@ def test_ctrl_c_at_the_shell_leaves_json(data: Path, monkeypatch: pytest.MonkeyP
     words = ["--rate", "1e5", "--in-flight", "2000", "--heap", "128m", "--json"]
     done = CliRunner().invoke(main, ["advise", *words])
     assert done.exit_code == 0
-    told = json.loads(done.stdout)
-    assert set(told) >= KEYS
-    assert (told["ended"], told["trials"], told["answer"]) == (INTERRUPTED, stops_after, "inconclusive")
-    assert (told["minutes_more"] or 0) > 0 if stops_after else told["minutes_more"] is None
+    found = json.loads(done.stdout)
+    assert set(found) >= KEYS
+    assert (found["ended"], found["trials"], found["answer"]) == (INTERRUPTED, stops_after, "inconclusive")
+    assert (found["minutes_more"] or 0) > 0 if stops_after else found["minutes_more"] is None
 
 
 PACKETS = {
@@ -320,7 +320,7 @@ def test_packets_of_another_set_up_are_not_the_same(apart: dict[str, object]) ->
 
 
 @pytest.mark.parametrize(
-    ("lost", "told"),
+    ("lost", "found"),
     [
         ([], UNKNOWN),
         ([False] * 6, UNKNOWN),
@@ -331,8 +331,8 @@ def test_packets_of_another_set_up_are_not_the_same(apart: dict[str, object]) ->
         ([False] * 7 + [True] * 9, LOSES),
     ],
 )
-def test_who_keeps_up_is_shown_by_trials(lost: list[bool], told: str) -> None:
-    assert standing(lost) == told
+def test_who_keeps_up_is_shown_by_trials(lost: list[bool], found: str) -> None:
+    assert standing(lost) == found
 
 
 @pytest.mark.parametrize(("chance", "wrong"), [(0.2, LOSES), (0.5, HOLDS)])
@@ -399,15 +399,15 @@ def test_parameters_are_understood_in_the_units_of_their_names() -> None:
 
 
 def test_an_advice_in_a_file_is_the_same_and_says_where_it_was_measured(tmp_path: Path) -> None:
-    told, file = ask(Laboratory(lambda _: 1.4), minutes=6.0, kept="1%"), tmp_path / "advice.json"
-    saved.save(told, file)
+    found, file = ask(Laboratory(lambda _: 1.4), minutes=6.0, kept="1%"), tmp_path / "advice.json"
+    saved.save(found, file)
     again = advice_for(NOTHING_GIVEN | {"saved": str(file)})
-    assert again.as_json() | {"ended": told.ended} == told.as_json()
-    assert again.of.trials == told.of.trials and again.turns
+    assert again.as_json() | {"ended": found.ended} == found.as_json()
+    assert again.of.trials == found.of.trials and again.turns
     host = read_host()
     place = f"{host.name or host.cpu_model} ({host.fingerprint()[:4]})"
     assert (again.machine, again.answer) == (place, "pool")
-    assert place in story.opening(again) and story.answer(told) in story.opening(again)
+    assert place in story.opening(again) and story.answer(found) in story.opening(again)
 
 
 @pytest.mark.parametrize(
@@ -426,13 +426,13 @@ def test_a_file_that_holds_no_advice_is_a_line(tmp_path: Path, content: bytes | 
     assert str(file) in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_where_an_advice_can_not_be_saved_is_told_before_it_is_measured(data: Path, tmp_path: Path) -> None:
+def test_where_an_advice_can_not_be_saved_is_known_before_it_is_measured(data: Path, tmp_path: Path) -> None:
     for word, says in (("/nope/advice.json", "no folder /nope"), (str(tmp_path), "is a folder")):
-        told = CliRunner().invoke(main, ["advise", "--save", word])
-        assert told.exit_code == 2 and says in told.output and len(told.output.splitlines()) == 1
+        found = CliRunner().invoke(main, ["advise", "--save", word])
+        assert found.exit_code == 2 and says in found.output and len(found.output.splitlines()) == 1
     file = tmp_path / "advice.json"
-    told = CliRunner().invoke(main, ["advise", "--minutes", "0", "--save", str(file)])
-    assert told.exit_code == 2 and not file.exists()
+    found = CliRunner().invoke(main, ["advise", "--minutes", "0", "--save", str(file)])
+    assert found.exit_code == 2 and not file.exists()
     assert not (data / "raw").exists()
 
 
@@ -444,8 +444,11 @@ def test_a_check_that_is_interrupted_is_none_and_goes_on_from_its_records(stops_
         check.check("ticks", 2.0, 2.0, laboratory)
     assert len(laboratory.records) == stops_after
     laboratory.stops_after = None
-    whole = Laboratory()
-    assert check.check("ticks", 2.0, 2.0, laboratory)[1].decision == check.check("ticks", 2.0, 2.0, whole)[1].decision
+    undisturbed = Laboratory()
+    assert (
+        check.check("ticks", 2.0, 2.0, laboratory)[1].decision
+        == check.check("ticks", 2.0, 2.0, undisturbed)[1].decision
+    )
 
 
 PROGRAM = """
@@ -496,12 +499,12 @@ def summary_of(recording: Path) -> dict[str, float]:
 @pytest.mark.parametrize("release", find_runtimes())
 def test_recordings_of_each_release(release: int, program: Path) -> None:
     recording = record(program, release, "settings=profile")
-    told, summary = read_recording(recording), summary_of(recording)
-    assert (told.runtime, told.collector, told.heap_mb) == (release, "g1", 64)
-    assert told.seconds == pytest.approx(summary["Duration"], abs=1.0)
-    allocated_mb = (told.allocation_mb_per_s or 0.0) * told.seconds
+    found, summary = read_recording(recording), summary_of(recording)
+    assert (found.runtime, found.collector, found.heap_mb) == (release, "g1", 64)
+    assert found.seconds == pytest.approx(summary["Duration"], abs=1.0)
+    allocated_mb = (found.allocation_mb_per_s or 0.0) * found.seconds
     assert allocated_mb == pytest.approx(600_000 * 2016 / 2**20, rel=0.5), "samples, throttled on a busy machine"
-    assert summary["jdk.GarbageCollection"] == told.collections > 10
+    assert summary["jdk.GarbageCollection"] == found.collections > 10
 
 
 @pytest.mark.parametrize(
@@ -519,30 +522,35 @@ def test_kept_recordings(
     """Collections and sums of weights are those that the JDK's own tool prints."""
     path = tmp_path / f"{name}.jfr"
     path.write_bytes(gzip.decompress((Path(__file__).parent / "recordings" / f"{path.name}.gz").read_bytes()))
-    told = read_recording(path)
-    assert (told.runtime, told.collector, told.heap_mb, told.collections) == (runtime, collector, heap_mb, collections)
-    assert (told.allocation_mb_per_s or 0.0) * told.seconds == pytest.approx(allocated_mb, rel=1e-4)
-    assert told.sites[0].method.startswith("Program.main")
-    assert {size for size, _ in told.sizes} == (set() if collections else {1000, 3000})
-    assert (told.live_mb is None) == (collections == 0)
+    found = read_recording(path)
+    assert (found.runtime, found.collector, found.heap_mb, found.collections) == (
+        runtime,
+        collector,
+        heap_mb,
+        collections,
+    )
+    assert (found.allocation_mb_per_s or 0.0) * found.seconds == pytest.approx(allocated_mb, rel=1e-4)
+    assert next(iter(found.sites)).startswith("Program.main")
+    assert {size for size, _ in found.sizes} == (set() if collections else {1000, 3000})
+    assert (found.live_mb is None) == (collections == 0)
 
 
 def test_a_recording_of_the_program_gives_what_it_can(recording: Path) -> None:
-    told = read_recording(recording)
-    assert (told.collector, told.heap_mb, told.runtime) == ("g1", 64, max(find_runtimes()))
-    assert told.sites[0].method.startswith("Program.main")
-    shares = dict(told.sizes)
+    found = read_recording(recording)
+    assert (found.collector, found.heap_mb, found.runtime) == ("g1", 64, max(find_runtimes()))
+    assert next(iter(found.sites)).startswith("Program.main")
+    shares = dict(found.sizes)
     assert set(shares) == {1000, 3000}
     assert shares[1000] == pytest.approx(0.5, abs=0.2)
-    assert told.live_mb == pytest.approx(10.0, abs=4.0)
-    assert told.allocation_mb_per_s
-    assert told.allocation_mb_per_s >= (told.byte_arrays_mb_per_s or 0.0) > 0
-    assert any("--in-flight" in line for line in told.missing)
+    assert found.live_mb == pytest.approx(10.0, abs=4.0)
+    assert found.allocation_mb_per_s
+    assert found.allocation_mb_per_s >= (found.byte_arrays_mb_per_s or 0.0) > 0
+    assert any("--in-flight" in line for line in found.missing)
     workload, notes = workload_of({"rate": "1e5", "in_flight": "100"}, recording=str(recording))
     assert (workload.heap_mb, workload.collector) == (64, "g1")
     assert workload.mean_bytes == pytest.approx(2000, rel=0.3)
     assert any("Program.main" in note for note in notes)
-    given = understood({"heap": "128m", "bytes": "64", "live": "0"}, told.guessed())
+    given = understood({"heap": "128m", "bytes": "64", "live": "0"}, found.guessed())
     assert (given.heap_mb, given.mean_bytes, given.live_mb) == (128, 64.0, 0.0)
 
 
@@ -600,18 +608,18 @@ def test_rates_are_over_the_whole_recording_without_the_recorders_own(
         allocated("JFR Recorder Thread", "java/io/ByteArrayOutputStream", 900 << 20, 7),
         allocated("Attach Listener", "jdk/jfr/internal/ChunkWriter", 900 << 20, 8),
     ]
-    told = recording_of(events, tmp_path, monkeypatch)
-    assert told.seconds == 40
-    assert told.allocation_mb_per_s == told.byte_arrays_mb_per_s == 0.5
-    assert [site.method for site in told.sites] == ["Program.call:1"]
-    assert [size for size, _ in told.sizes] == [(10 << 20) - 16]
+    found = recording_of(events, tmp_path, monkeypatch)
+    assert found.seconds == 40
+    assert found.allocation_mb_per_s == found.byte_arrays_mb_per_s == 0.5
+    assert list(found.sites) == ["Program.call:1"]
+    assert [size for size, _ in found.sizes] == [(10 << 20) - 16]
 
 
 def test_a_recording_that_ends_too_early_is_read_up_to_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = [allocated("main", "Program", 10 << 20, second) for second in (5, 6)]
-    told = recording_of(events, tmp_path, monkeypatch, cut=20)
-    assert told.allocation_mb_per_s == 0.25
-    assert any("after 1 events" in line for line in told.missing)
+    found = recording_of(events, tmp_path, monkeypatch, cut=20)
+    assert found.allocation_mb_per_s == 0.25
+    assert any("after 1 events" in line for line in found.missing)
 
 
 @pytest.mark.parametrize(
@@ -634,8 +642,8 @@ def test_a_broken_recording_is_a_line(
 
 
 def test_a_check_of_what_is_on_record_measures_nothing(data: Path) -> None:
-    told = CliRunner().invoke(main, ["bench", "advice", "--on-record", "--workload", "ticks"])
-    assert told.exit_code == 0 and not (data / "raw").exists()
+    found = CliRunner().invoke(main, ["bench", "advice", "--on-record", "--workload", "ticks"])
+    assert found.exit_code == 0 and not (data / "raw").exists()
 
 
 def test_checks_are_kept_a_row_for_each_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from allocpool.errors import UserError
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED
 from allocpool.studies.allocation import claims as allocation_claims
 from allocpool.studies.allocation import sizes
-from allocpool.studies.allocation.child import books, jmh
+from allocpool.studies.allocation.child import accounting, jmh
 from allocpool.studies.allocation.study import AllocationProfile, plan_allocation
 from allocpool.trial.launch import Launcher
 
@@ -28,8 +28,8 @@ def record(text: str) -> Any:
 
 def summary(text: str) -> dict[str, Any]:
     spec = single.parse_spec(text.split())
-    told = single.run_and_summarise(spec)
-    read_back: dict[str, Any] = json.loads(json.dumps(told))
+    found = single.run_and_summarise(spec)
+    read_back: dict[str, Any] = json.loads(json.dumps(found))
     return read_back
 
 
@@ -67,33 +67,33 @@ def test_a_wrong_setting_is_refused_in_one_line_that_names_the_choices(text: str
 
 
 @pytest.mark.parametrize("allocator", ["glibc", "glibc_keeping", "jemalloc", "mimalloc", "tcmalloc"])
-def test_malloc_and_free_are_told_apart_and_agree_with_the_allocators_books(data: Path, allocator: str) -> None:
+def test_malloc_and_free_are_timed_apart_and_agree_with_the_allocators_counters(data: Path, allocator: str) -> None:
     text = f"mode=allocation technique=malloc allocator={allocator} bytes=1024 {SHORT}"
     if reason := Launcher().refusal(single.parse_spec(text.split())):
         assert "install" in reason
         return
-    told = summary(text)
-    assert told["status"] == "ok"
-    assert told["ns_per_alloc"] > 0 and told["ns_per_free"] > 0 and told["peak_rss_mb"] > 0
-    assert told["gc_pause_ms"] is None
-    assert told["held_bytes"] >= told["slots"] * 1024
-    assert told["counted_bytes"] >= 0.98 * told["slots"] * 1024
+    found = summary(text)
+    assert found["status"] == "ok"
+    assert found["ns_per_alloc"] > 0 and found["ns_per_free"] > 0 and found["peak_rss_mb"] > 0
+    assert found["gc_pause_ms"] is None
+    assert found["held_bytes"] >= found["slots"] * 1024
+    assert found["counted_bytes"] >= 0.98 * found["slots"] * 1024
 
 
-def test_a_java_trial_tells_its_pauses_and_the_bytes_that_the_jvm_counted(data: Path) -> None:
-    told = summary(f"mode=allocation technique=byte_array bytes=10240 {SHORT}")
-    assert told["ns_per_alloc"] > 0 and told["ns_per_free"] is None
-    assert told["gc_pause_ms"] is not None and told["gc_pauses"] >= 0
-    assert 10_240 + 12 <= told["heap_bytes_per_buffer"] <= 10_240 + 40
+def test_a_java_trial_reports_its_pauses_and_the_bytes_that_the_jvm_counted(data: Path) -> None:
+    found = summary(f"mode=allocation technique=byte_array bytes=10240 {SHORT}")
+    assert found["ns_per_alloc"] > 0 and found["ns_per_free"] is None
+    assert found["gc_pause_ms"] is not None and found["gc_pauses"] >= 0
+    assert 10_240 + 12 <= found["heap_bytes_per_buffer"] <= 10_240 + 40
 
 
 @pytest.mark.parametrize("technique", ["byte_array", "heap_buffer", "direct_buffer", "arena_confined"])
-def test_an_allocation_that_was_deleted_contradicts_the_books(technique: str) -> None:
-    low, high = books.bytes_per_buffer(technique, "alloc", 1024)
-    assert books.heap_fault(technique, "alloc", 1024, 1000, round(1000 * (low + high) / 2)) is None
-    assert "skipped" in str(books.heap_fault(technique, "alloc", 1024, 1000, 0))
-    assert "skipped" in str(books.heap_fault(technique, "alloc", 1024, 1000, round(500 * low)))
-    assert books.heap_fault(technique, "alloc", 1024, 1000, round(2000 * high)) is not None
+def test_an_allocation_that_was_deleted_contradicts_the_counters(technique: str) -> None:
+    low, high = accounting.bytes_per_buffer(technique, "alloc", 1024)
+    assert accounting.heap_fault(technique, "alloc", 1024, 1000, round(1000 * (low + high) / 2)) is None
+    assert "skipped" in str(accounting.heap_fault(technique, "alloc", 1024, 1000, 0))
+    assert "skipped" in str(accounting.heap_fault(technique, "alloc", 1024, 1000, round(500 * low)))
+    assert accounting.heap_fault(technique, "alloc", 1024, 1000, round(2000 * high)) is not None
 
 
 def test_access_ends_with_the_same_content_in_every_memory(data: Path) -> None:
@@ -105,19 +105,19 @@ def test_access_ends_with_the_same_content_in_every_memory(data: Path) -> None:
         assert len(sums) == 1
 
 
-def test_fragmentation_is_the_same_work_in_java_and_cpp_and_told_as_a_curve(data: Path) -> None:
+def test_fragmentation_is_the_same_work_in_java_and_cpp_and_a_curve(data: Path) -> None:
     short = "distribution=phases live_mb=4 turnovers=3 windows=12 idle_seconds=0.05"
     techniques = ("malloc", "slab", "byte_array", "direct_buffer", "arena_confined")
-    told = [summary(f"mode=fragmentation technique={t} {short}") for t in techniques]
-    assert len({item["checksum"] for item in told}) == 1
-    for item in told:
+    found = [summary(f"mode=fragmentation technique={t} {short}") for t in techniques]
+    assert len({item["checksum"] for item in found}) == 1
+    for item in found:
         assert 0 < item["empty_p50_ns"] <= item["empty_p99_ns"] and item["empty_p50_ns"] <= item["p50_ns"]
         assert item["resident_over_live_before"] > 0 and item["resident_over_live_after"] > 0
         assert [row["phase"] for row in item["windows"]][-1] == "rest"
         assert {row["operations"] for row in item["windows"] if row["phase"] == "rest"} == {0}
         assert item["p99_ns"] > 0
-    assert told[2]["windows"][0]["heap_committed_bytes"] > 0
-    assert told[3]["kept_over_live"] >= 1 and told[3]["direct_mb"] > 0
+    assert found[2]["windows"][0]["heap_committed_bytes"] > 0
+    assert found[3]["kept_over_live"] >= 1 and found[3]["direct_mb"] > 0
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "lognormal", "phases"])
@@ -252,9 +252,9 @@ def test_each_claim_can_fail() -> None:
     fallen = several_blocks({})
     fallen.loc[fallen["bytes"] == 102_400, "ns_per_alloc"] /= 1000
     assert outcomes(fallen)["costs-rise"] == MIXED
-    whole = several_blocks({})
-    whole["resident_over_live_after"] /= 2
-    assert outcomes(whole)["fragmentation"] == REFUTED
+    flat_memory = several_blocks({})
+    flat_memory["resident_over_live_after"] /= 2
+    assert outcomes(flat_memory)["fragmentation"] == REFUTED
     turned = several_blocks({})
     turned["ns_per_free"] *= 100
     assert outcomes(turned)["free-cheaper"] == REFUTED

@@ -30,7 +30,7 @@ def campaign(ratios: dict[str, float], host: str = "here", noise: float = 0.01, 
     return trials.assign(host_id=host, scale=scale, queue_size=half, stored_count=half)
 
 
-def kinds(own: pd.DataFrame, *others: pd.DataFrame) -> list[by_size.Kind]:
+def kinds(own: pd.DataFrame, *others: pd.DataFrame) -> list[str]:
     """The kinds of the headlines of one campaign where these others are on record."""
     record = pd.concat([by_size.rungs(trials) for trials in (own, *others)], ignore_index=True)
     return [each.kind for each in by_size.headlines(by_size.rungs(own), record)]

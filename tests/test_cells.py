@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 
 import pandas as pd
 import pytest
 import synthetic
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from allocpool import stats
-from allocpool.evidence.style import PHONE_PX
+from allocpool.evidence.style import rows_of
 from allocpool.evidence.trials import spelled_out
 from allocpool.packets import cells, tables
 from allocpool.packets import plots as packets_plots
@@ -29,12 +27,6 @@ def trials() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def results(trials: pd.DataFrame) -> pd.DataFrame:
     return cells.cells(trials, synthetic.plan(), PAIRS)
-
-
-def smallest_text_px(figure: Figure, screen_px: float = PHONE_PX) -> float:
-    """Height of the smallest text in px where the figure is shown ``screen_px`` wide."""
-    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text().strip()]
-    return min(float(text.get_fontsize()) for text in texts) * screen_px / (72 * figure.get_figwidth())
 
 
 def one(results: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:
@@ -64,10 +56,10 @@ def test_a_comparison_has_its_interval_and_its_trials(pool_ns: float, direction:
     def centre(row: dict[str, object]) -> float:
         return pool_ns if row["strategy"] == "pool" else 100.0
 
-    told = tables.comparison_table(synthetic.trials(blocks=5, noise=0.01, centre=centre, cases=("B",)))
-    assert told["ratio"].tolist() == pytest.approx([100 / pool_ns] * len(told), rel=0.03)
-    assert ((told["low"] < told["ratio"]) & (told["ratio"] < told["high"]) & (told["n"] == 5)).all()
-    assert (told["direction"] == direction).all() and (told["equivalent"] == (direction == 0)).all()
+    table = tables.comparison_table(synthetic.trials(blocks=5, noise=0.01, centre=centre, cases=("B",)))
+    assert table["ratio"].tolist() == pytest.approx([100 / pool_ns] * len(table), rel=0.03)
+    assert ((table["low"] < table["ratio"]) & (table["ratio"] < table["high"]) & (table["n"] == 5)).all()
+    assert (table["direction"] == direction).all() and (table["equivalent"] == (direction == 0)).all()
 
 
 def test_what_failed_is_no_comparison() -> None:
@@ -84,21 +76,20 @@ def test_every_cost_has_its_interval_and_the_published_figure(results: pd.DataFr
     assert ("C", "heap / G1 / 25") not in table["alloc"].dropna().index, "out of memory"
 
 
-def texts(figure: Figure) -> list[str]:
-    figure.savefig(io.BytesIO(), format="png", dpi=40)
-    return [text.get_text() for text in figure.findobj(Text)]
+FIGURES: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
+    "costs": batch_plots.strategy_costs,
+    "published": lambda results, _: batch_plots.published_against_measured(results),
+    "cpu": lambda _, trials: packets_plots.wall_against_cpu(trials),
+    "warm-up": lambda _, trials: packets_plots.warm_up_curves(synthetic.iterations(trials), trials, "B"),
+    "stability": lambda _, trials: packets_plots.stability(trials),
+    "memory": lambda _, trials: packets_plots.memory_price(trials.assign(peak_rss_mb=trials["ns_per_packet"])),
+}
 
 
-def drawn(name: str, results: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    figures: dict[str, Callable[[], Figure]] = {
-        "costs": lambda: batch_plots.strategy_costs(results, trials),
-        "published": lambda: batch_plots.published_against_measured(results),
-        "cpu": lambda: packets_plots.wall_against_cpu(trials),
-        "warm-up": lambda: packets_plots.warm_up_curves(synthetic.iterations(trials), trials, "B"),
-        "stability": lambda: packets_plots.stability(trials),
-        "memory": lambda: packets_plots.memory_price(trials.assign(peak_rss_mb=trials["ns_per_packet"])),
-    }
-    return figures[name]()
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_carries_its_rows(name: str, results: pd.DataFrame, trials: pd.DataFrame) -> None:
+    rows = rows_of(FIGURES[name](results, trials))
+    assert rows is not None and set(synthetic.STRATEGIES) == set(rows["strategy"])
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,8 @@ def test_a_few_lines_of_pandas_and_one_of_seaborn_draw_the_rows(study: str) -> N
     assert sum(isinstance(line, ast.Assign) for line in ast.parse(code).body) <= 4, "three of pandas, one of seaborn"
     rows: Any = allocpool.load(study, "standard", *([_TABLE[study]] if study in _TABLE else []))
     if study in _TABLE:
-        rows = rows.merge(allocpool.load(study, "standard")[["trial_id", "configuration", "strategy"]], on="trial_id")
+        facts = ["trial_id", "mode", "configuration", "layout", "runtime", "strategy", "alive", "block"]
+        rows = rows.merge(allocpool.load(study, "standard")[facts], on="trial_id")
     figure = drawn(code, rows)
     assert all(axis.get_xlabel() or axis.get_ylabel() or axis.get_title() for axis in figure.axes)
     shown = "C++ flat" if study == "native" else rows["configuration"].mode()[0]  # that page draws C++ alone

@@ -56,7 +56,7 @@ NO_TRIALS = pd.DataFrame([sweep()]).iloc[:0]
 
 
 class Judged:
-    """Verdicts by claim and set-up, each by itself, when it is asked for."""
+    """Verdicts by claim and set-up, each alone, when it is asked for."""
 
     def __init__(self, cells: pd.DataFrame, trials: pd.DataFrame) -> None:
         self._data = cells, trials
@@ -92,7 +92,7 @@ def test_too_few_trials_decide_nothing() -> None:
     once = [cell(ZGC, "pool", case)[:4] for case in "ABC"] + [cell(ZGC, "mix", case) for case in "ABC"]
     found = judged(*once)["realtime-pool-zgc", THEN]
     assert found.outcome == OPEN
-    assert {item.why for item in found.missing} == {"fewer than 5 trials that tell"}
+    assert {item.why for item in found.missing} == {"fewer than 5 trials with an outcome"}
     assert judged(*every_cell(ZGC, pool=300.0, mix=300.0))["realtime-pool-zgc", THEN].outcome == REPRODUCED
     assert judged(*every_cell(ZGC, pool=None, mix=300.0))["realtime-pool-zgc", THEN].outcome == MIXED
 

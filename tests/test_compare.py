@@ -29,7 +29,7 @@ def run(*arguments: object) -> Result:
     return ran
 
 
-def told(*arguments: object) -> dict[str, Any]:
+def printed(*arguments: object) -> dict[str, Any]:
     """What ``--json`` prints."""
     found: dict[str, Any] = json.loads(run(*arguments, "--json").stdout)
     return found
@@ -37,7 +37,7 @@ def told(*arguments: object) -> dict[str, Any]:
 
 def rows(*arguments: object) -> dict[str, dict[str, Any]]:
     """The benchmarks of ``--json`` by name."""
-    return {row["benchmark"]: row for row in told(*arguments)["benchmarks"]}
+    return {row["benchmark"]: row for row in printed(*arguments)["benchmarks"]}
 
 
 def refusal(*arguments: object) -> str:
@@ -82,7 +82,7 @@ def csv(path: Path, a: Sequence[float], b: Sequence[float], block: str = "{}") -
 )
 def test_what_each_tool_writes_is_compared(tool: str, kind: str, name: str | None, trials: int) -> None:
     base, new = (next(DATA.glob(f"{tool}-{side}.*")) for side in ("base", "new"))
-    found = told(base, new)
+    found = printed(base, new)
     assert found["format"] == kind
     row = next(row for row in found["benchmarks"] if name in (None, row["benchmark"]))
     assert (row["n_base"], row["n_new"]) == (trials, trials)
@@ -118,14 +118,14 @@ def hyperfine(*commands: tuple[str, Sequence[float]], codes: Sequence[int] = ())
 
 def test_commands_of_one_hyperfine_file_are_compared_with_the_first(tmp_path: Path) -> None:
     file = hyperfine(("a", costs(8)), ("b", costs(8, 150, seed=2)), ("a", costs(8, seed=3)), codes=[0, 1])
-    found = told(written(tmp_path / "x", file))
+    found = printed(written(tmp_path / "x", file))
     verdicts = {row["benchmark"]: (row["verdict"] == SLOWER, row["control"]) for row in found["benchmarks"]}
     assert verdicts == {"b": (True, False), "a (again: 2)": (False, True)}
     assert any("interleaved" in warning for warning in found["warnings"])
     assert any("status 0" in warning for warning in found["warnings"])
     # Documents of one run each, taken in turns.
     turns = "\n".join(hyperfine(("a", [x]), ("b", [y])) for x, y in zip(costs(8), costs(8, 150), strict=True))
-    found = told(written(tmp_path / "turns", turns))
+    found = printed(written(tmp_path / "turns", turns))
     assert found["benchmarks"][0]["n_new"] == 8
     assert not found["warnings"]
 
@@ -152,7 +152,7 @@ def test_sides_measured_one_after_the_other_are_named(tmp_path: Path, minutes: t
         )
         for side in (0, 1)
     ]
-    assert any("interleaved" in warning for warning in told(*files)["warnings"]) is apart
+    assert any("interleaved" in warning for warning in printed(*files)["warnings"]) is apart
 
 
 GO = "goos: linux\npkg: p\nBenchmarkX-8 100 {} ns/op {} MB/s {} widgets\nPASS\n"
@@ -165,7 +165,7 @@ def test_go_units_have_a_direction_or_are_left_out(tmp_path: Path) -> None:
     assert found["p.BenchmarkX-8 [MB/s]"]["verdict"] == FASTER
     assert found["p.BenchmarkX-8 [s/op]"]["verdict"] == EQUIVALENT
     assert len(found) == 2
-    assert any("widgets" in warning for warning in told(base, new)["warnings"])
+    assert any("widgets" in warning for warning in printed(base, new)["warnings"])
     for better, verdict in (("lower", SLOWER), ("higher", FASTER)):
         for file in (base, new):
             written(
@@ -181,7 +181,7 @@ def test_go_units_have_a_direction_or_are_left_out(tmp_path: Path) -> None:
 
 def test_a_csv_of_two_sides_is_decided(tmp_path: Path) -> None:
     a, b = costs(8), costs(8, 150.0, seed=2)
-    found = told(csv(tmp_path / "x.csv", a, b))
+    found = printed(csv(tmp_path / "x.csv", a, b))
     row, wanted = found["benchmarks"][0], decide(b, a)
     assert (row["verdict"], row["n_base"], row["more_trials"]) == (SLOWER, 8, 0)
     assert (row["ratio"], row["low"], row["high"]) == pytest.approx((wanted.ratio, wanted.low, wanted.high))
@@ -292,7 +292,7 @@ def test_the_margin_says_what_is_equivalent(tmp_path: Path) -> None:
     file = csv(tmp_path / "x.csv", costs(30, spread=0.01), costs(30, 104, 0.01, seed=2))
     assert rows(file, "--margin", "10%")[""]["verdict"] == EQUIVALENT
     for margin in ("2%", "0.02"):
-        found = told(file, "--margin", margin)
+        found = printed(file, "--margin", margin)
         assert found["margin"] == pytest.approx(0.02)
         assert found["benchmarks"][0]["verdict"] == SLOWER
 

@@ -30,7 +30,7 @@ def trials_of(
 ) -> pd.DataFrame:
     """Trials of variants given as key: (bytes per connection, CPU microseconds per message), at three numbers.
 
-    A neighbour pays more the more a connection takes; threads that wait take what the source says of them.
+    A neighbour pays more the more a connection takes; threads that wait take what the source states.
     """
     random = np.random.default_rng(7)
     rows: list[dict[str, Any]] = []

@@ -102,9 +102,9 @@ def test_a_boundary_is_found_and_wants_trials_on_both_sides() -> None:
 def test_two_boundaries_are_compared_and_the_same_is_never_told_apart() -> None:
     lives = (LIVES[0], LIVES[-1])
     asked = [(placed(3_000.0, 15), placed(500.0, 15), live) for live in lives]
-    assert {told.verdict for told in maps.judged_together(asked, LIVES, 100.0)} == {B_CHEAPER}
+    assert {compared.verdict for compared in maps.judged_together(asked, LIVES, 100.0)} == {B_CHEAPER}
     turned = [(b, a, live) for a, b, live in asked]
-    assert {told.verdict for told in maps.judged_together(turned, LIVES, 100.0)} == {A_CHEAPER}
+    assert {compared.verdict for compared in maps.judged_together(turned, LIVES, 100.0)} == {A_CHEAPER}
     same = maps.judged_together([(asked[0][1], asked[0][1], LIVES[0])], LIVES, 100.0)[0]
     assert same.verdict == OPEN and same.decision.blocks_needed
     nothing = maps.judged_together([((), (), LIVES[0])], LIVES, 100.0)[0].decision
@@ -126,8 +126,8 @@ def test_bands_hold_and_nothing_is_named_wrongly_where_the_truth_is_known() -> N
      (-math.inf, math.inf, OPEN)],
 )  # fmt: skip
 def test_the_ends_of_an_interval_decide(low: float, high: float, verdict: str) -> None:
-    told = of_interval((low + high) / 2 if math.isfinite(low) else 0.0, low, high, 10)
-    assert told.verdict == verdict and (told.decision.blocks_needed == 0) == (verdict != OPEN)
+    compared = of_interval((low + high) / 2 if math.isfinite(low) else 0.0, low, high, 10)
+    assert compared.verdict == verdict and (compared.decision.blocks_needed == 0) == (verdict != OPEN)
 
 
 def measurement(spec: dict[str, Any], edge_ns: float) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     assert "pooling keeps up with a higher rate in 3, allocating in 0" in map_story.verdict(tables)
     figure = plots.decision_map(tables, (1_000.0, 1e6))
     titles = [axis.get_title() for axis in figure.axes]
-    assert titles == ["G1, JDK 25\nwithin 100 ms"], "within 10 ms no trial tells anything"
+    assert titles == ["G1, JDK 25\nwithin 100 ms"], "within 10 ms no trial shows anything"
     lines = [line for line in figure.axes[0].get_lines() if len(np.asarray(line.get_xdata())) == len(LIVES)]
     assert [line.get_linestyle() for line in lines] == ["-", "--"]
     alloc, pool = (np.asarray(line.get_ydata(), dtype=float) for line in lines)

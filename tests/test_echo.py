@@ -57,14 +57,14 @@ def spec_of(key: str, **settings: Any) -> EchoSpec:
 def test_every_way_of_io_echoes_every_message(key: str, data: Path) -> None:
     record: TrialRecord = single.run_single(spec_of(key))
     assert (record.status, record.reason) == ("ok", None)
-    told = single.summary_of(record)
-    assert told["connections"] == 20
-    assert told["errors"] == 0
-    assert told["messages_per_second"] > 0
-    assert told["rss_mb"] >= told["uss_mb"] > 0
-    assert told["cpu_percent_median"] >= 0
-    assert set(told["parts_bytes"]) == set(PARTS)
-    assert (told["collected_heap_used_mb"] is None) == (told["server"] == "cpp")
+    found = single.summary_of(record)
+    assert found["connections"] == 20
+    assert found["errors"] == 0
+    assert found["messages_per_second"] > 0
+    assert found["rss_mb"] >= found["uss_mb"] > 0
+    assert found["cpu_percent_median"] >= 0
+    assert set(found["parts_bytes"]) == set(PARTS)
+    assert (found["collected_heap_used_mb"] is None) == (found["server"] == "cpp")
     assert record.measurement is not None
     counts = record.measurement["counts"]
     assert counts["accepted"] == counts["closed"] == 20
@@ -97,9 +97,9 @@ def test_bad_clients_leave_nothing_behind(key: str, tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(home.home() / "src")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert not [what for what, fine in told["saw"].items() if not fine]
-    before, after = told["before"], told["after"]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert not [what for what, fine in found["saw"].items() if not fine]
+    before, after = found["before"], found["after"]
     assert after["counts"]["closed"] == after["counts"]["accepted"]
     assert after["counts"]["oversize"] == 6
     assert after["counts"]["refused"] == 0
@@ -116,12 +116,12 @@ def test_a_message_that_was_due_has_a_delay_or_its_trial_has_no_percentile(
 ) -> None:
     overload = spec_of("cpp/threads", connections=1, rate=100_000, seconds=0.1)
     loaded = single.run_single(overload)
-    told = single.summary_of(loaded)
-    assert told["status"] == "ok"
-    assert (told["due"], told["behind"]) == (pytest.approx(10_000, rel=0.01), 0)
+    found = single.summary_of(loaded)
+    assert found["status"] == "ok"
+    assert (found["due"], found["behind"]) == (pytest.approx(10_000, rel=0.01), 0)
     # Whenever its echo came: choosing by arrival is what makes an overloaded server look well.
     assert loaded.measurement is not None
-    assert sum(count for _, count in loaded.measurement["load"]["delays"]) == told["due"]
+    assert sum(count for _, count in loaded.measurement["load"]["delays"]) == found["due"]
     record = single.run_single(spec_of("cpp/epoll"))
     assert record.measurement is not None
     load = {**record.measurement["load"], "behind": 1}
@@ -225,9 +225,9 @@ def test_a_taken_port_is_refused_in_one_line(data: Path) -> None:
 def test_wrong_settings_are_refused_in_one_line(settings: list[str], complaint: str) -> None:
     given = {"mode": "echo", "connections": "5", "seconds": "1"}
     given |= dict(word.split("=") for word in settings)
-    with pytest.raises(UserError, match=complaint) as told:
+    with pytest.raises(UserError, match=complaint) as found:
         single.parse_spec([f"{name}={value}" for name, value in given.items()])
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(found.value)
 
 
 def test_more_connections_than_the_machine_allows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ def test_a_worker_lost_in_mid_trial_costs_that_trial_only(data: Path, tmp_path: 
     own = [tmp_path / name for name in ("one", "two")]
     settings = [{"ALLOCPOOL_DATA": str(path), "ALLOCPOOL_LOCK": str(path) + ".lock"} for path in own]
     opened = campaign.open_study("batch", "smoke", SETTINGS)
-    told: list[str] = []
+    lines: list[str] = []
     results: list[fleet.HostResult] = []
     with fleet.local_workers(2, settings) as client:
         sockets = [line for one in psutil.Process().children(recursive=True) for line in one.net_connections()]
@@ -64,7 +64,7 @@ def test_a_worker_lost_in_mid_trial_costs_that_trial_only(data: Path, tmp_path: 
         assert listening and set(listening) <= {"127.0.0.1", "::1"}
         names, processes = client.run(os.getenv, "ALLOCPOOL_HOST"), client.run(os.getpid)
         first = next(processes[address] for address, name in names.items() if name == "local-1")
-        running = threading.Thread(target=lambda: results.extend(fleet.run_on(client, [opened], report=told.append)))
+        running = threading.Thread(target=lambda: results.extend(fleet.run_on(client, [opened], report=lines.append)))
         running.start()
         until(lambda: records(own[0] / "raw") and children_of(first))
         before = records(own[0] / "raw")
@@ -75,7 +75,7 @@ def test_a_worker_lost_in_mid_trial_costs_that_trial_only(data: Path, tmp_path: 
         running.join()
         assert [(host.name, host.problem) for host in sorted(results, key=lambda host: host.name)] == [
             ("local-1", None), ("local-2", None),
-        ], told  # fmt: skip
+        ], lines  # fmt: skip
         after = records(own[0] / "raw")
         assert len(after) == PLANNED and {name: after[name] for name in before} == before, "lost, or repeated"
         here = records(data / "raw")
@@ -85,19 +85,19 @@ def test_a_worker_lost_in_mid_trial_costs_that_trial_only(data: Path, tmp_path: 
         # What has run there is handed over, not run again.
         for name in list(after)[:2]:
             (data / "raw" / name / RESULT).unlink()
-        fleet.run_on(client, [opened], report=told.append)
+        fleet.run_on(client, [opened], report=lines.append)
         assert records(own[0] / "raw") == after and set(records(data / "raw")) == set(here)
 
 
 def _tables_hold_both(data: Path, opened: campaign.Campaign, results: list[fleet.HostResult]) -> None:
     folders = sorted((data / "hosts").iterdir())
-    told = [
+    provenance = [
         json.loads((folder / opened.profile.profile / "batch" / "provenance.json").read_text(encoding="utf-8"))
         for folder in folders
     ]
-    assert {one["host"]["name"] for one in told} == {"local-1", "local-2"}
-    assert [one["host_id"] for one in told] == [folder.name for folder in folders]
-    assert all(one["statuses"] == {"ok": PLANNED} for one in told)
+    assert {one["host"]["name"] for one in provenance} == {"local-1", "local-2"}
+    assert [one["host_id"] for one in provenance] == [folder.name for folder in folders]
+    assert all(one["statuses"] == {"ok": PLANNED} for one in provenance)
     assert all(host.states["batch"].complete for host in results)
     for folder in folders:
         trials = pd.read_parquet(folder / opened.profile.profile / "batch" / "trials.parquet")
@@ -148,18 +148,18 @@ def test_a_file_from_elsewhere_stays_in_its_trials_folder(tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--scheduler", "tcp://127.0.0.1:9", "--local-workers", "2"], "give one of them"),
         (["--scheduler", "nowhere"], "no scheduler answers at nowhere"),
     ],
 )
 def test_a_mistake_about_a_fleet_is_one_line(
-    data: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], told: str
+    data: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
 ) -> None:
     monkeypatch.setattr(fleet, "_FIRST_S", 0.2)
     result = CliRunner().invoke(main, ["run", "batch", "--profile", "smoke", *words])
-    assert result.exit_code == 2 and told in result.output and result.output.count("\n") == 1, result.output
+    assert result.exit_code == 2 and message in result.output and result.output.count("\n") == 1, result.output
 
 
 _NETWORK = """
@@ -208,7 +208,7 @@ def test_a_scheduler_that_is_lost_loses_nothing_finished(data: Path, tmp_path: P
     apart = bool(hosts[0])
     addresses = ["10.77.2.1", "10.77.3.1"] if apart else ["127.0.0.1", "127.0.0.1"]
 
-    told = tmp_path / "workers.txt"
+    log = tmp_path / "workers.txt"
     up = tmp_path / "scheduler.json"
 
     def start(count: int) -> None:
@@ -223,7 +223,7 @@ def test_a_scheduler_that_is_lost_loses_nothing_finished(data: Path, tmp_path: P
             programs.append(subprocess.Popen(
                 [*enter, *dask, "worker", f"tcp://{address}:18786", "--nthreads", "1", "--resources", "TRIAL=1",
                  "--no-dashboard", "--no-nanny", "--local-directory", str(path)],
-                env={**os.environ, **named}, stderr=told.open("ab"),
+                env={**os.environ, **named}, stderr=log.open("ab"),
             ))  # fmt: skip
 
     def stop() -> None:
@@ -249,7 +249,7 @@ def test_a_scheduler_that_is_lost_loses_nothing_finished(data: Path, tmp_path: P
         stop()
         start(1)
         again = subprocess.run(run, capture_output=True, text=True, check=False)
-        assert again.returncode == 0, again.stderr + told.read_text(encoding="utf-8")
+        assert again.returncode == 0, again.stderr + log.read_text(encoding="utf-8")
         after = records(data / "raw")
         assert len(after) >= PLANNED and {name: after[name] for name in before} == before, "lost, or repeated"
         assert f"): {PLANNED} of {PLANNED} trials have a record, 0 of them not ok" in again.stdout, again.stdout

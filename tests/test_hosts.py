@@ -126,8 +126,8 @@ def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_i
     assert hosts.questions_of_hosts(PROFILE)["host_id"].nunique() == 1
     assert hosts.combined(hosts.questions_of_hosts(PROFILE)).empty
     own = read_tables("batch", PROFILE)[0]["trials"]
-    found = allocpool("import", str(store / "elsewhere.tar.gz"))
-    assert found.exit_code == 0, found.output
+    result = allocpool("import", str(store / "elsewhere.tar.gz"))
+    assert result.exit_code == 0, result.output
     pd.testing.assert_frame_equal(read_tables("batch", PROFILE)[0]["trials"], own)
     both = hosts.tables_of_hosts("batch", PROFILE)
     counts = {name: table["host_id"].nunique() for name, table in both.items() if len(table)}
@@ -164,7 +164,7 @@ def made(ratios: dict[str, list[tuple[float, str]]]) -> pd.DataFrame:
         {"study": "batch", "host_id": host, "host": host, "a": f"a{k}", "b": f"b{k}", "primary": True, "n": 8,
          "verdict": verdict, "ratio": ratio, "low": ratio / 1.05, "high": ratio * 1.05, "blocks_needed": 0,
          "level": 0.05, "effect": 1.1, "question": f"q{k}"}
-        for host, found in ratios.items() for k, (ratio, verdict) in enumerate(found)
+        for host, series in ratios.items() for k, (ratio, verdict) in enumerate(series)
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -188,11 +188,11 @@ def repacked(whole: Path, to: Path, change: Callable[[dict[str, bytes]], None], 
         files = {name: archive._content(packed, packed.getmember(name)) for name in packed.getnames()}
     change(files)
     if manifest:
-        found = json.loads(files["manifest.json"])
-        found["files"] = {
+        stated = json.loads(files["manifest.json"])
+        stated["files"] = {
             name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name != "manifest.json"
         }
-        files["manifest.json"] = json.dumps(found).encode()
+        files["manifest.json"] = json.dumps(stated).encode()
     with tarfile.open(to, "w:gz") as packed:
         for name, content in files.items():
             member = tarfile.TarInfo(name)
@@ -218,8 +218,8 @@ def _foreign(files: dict[str, bytes]) -> None:
 
 
 def _elsewhere(files: dict[str, bytes]) -> None:
-    found = json.loads(files["manifest.json"])
-    files["manifest.json"] = json.dumps({**found, "profile": "../../escaped"}).encode()
+    stated = json.loads(files["manifest.json"])
+    files["manifest.json"] = json.dumps({**stated, "profile": "../../escaped"}).encode()
 
 
 def _other_columns(files: dict[str, bytes]) -> None:
@@ -257,7 +257,7 @@ def _only_manifest(files: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "manifest", "found"),
+    ("change", "manifest", "message"),
     [
         (_flip, False, "is damaged: 'batch/trials.parquet' is not what was packed"),
         (_cut, True, "study batch can't be shown"),
@@ -278,12 +278,12 @@ def _only_manifest(files: dict[str, bytes]) -> None:
     ],
 )
 def test_a_damaged_or_foreign_archive_is_one_line_and_leaves_nothing(
-    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, manifest: bool, found: str
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, manifest: bool, message: str
 ) -> None:
     monkeypatch.setenv("ALLOCPOOL_DATA", str(tmp_path / "data"))
     bad = repacked(store / "elsewhere.tar.gz", tmp_path / "bad.tar.gz", change, manifest)
     result = allocpool("import", str(bad))
-    assert result.exit_code == 2 and found in result.output and result.output.count("\n") == 1, result.output
+    assert result.exit_code == 2 and message in result.output and result.output.count("\n") == 1, result.output
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [bad]
 
 

@@ -116,6 +116,7 @@ def batch(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
             "status": "ok",
             "language": "java",
             "packets": 1_000_000,
+            "live_objects": 1_000_000,
             "configuration": name,
         }
         trials.append(trial | facts | {"cpu_ns_per_packet": facts["ns_per_packet"] * facts.get("cpu", 1.0)})
@@ -171,8 +172,8 @@ def test_stops_leave_out_nested_pauses_and_know_full_ones(tmp_path: Path) -> Non
     assert len(stops.pause_intervals()) == len(parsed.outermost)
     assert 0 < len(stops.full_intervals()) < len(stops.pause_intervals())
     assert stops.unread == 0
-    reaching, whole = stops.reaching_intervals(), stops.safepoint_intervals()
-    assert (reaching[:, 0] == whole[:, 0]).all() and (reaching[:, 1] <= whole[:, 1]).all()
+    reaching, complete = stops.reaching_intervals(), stops.safepoint_intervals()
+    assert (reaching[:, 0] == complete[:, 0]).all() and (reaching[:, 1] <= complete[:, 1]).all()
 
 
 def test_what_young_collections_leave_is_read_from_the_log(tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ def judged(
     if trials is None:
         trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
     table = collections(trials) if table is None else table
-    return judge(claim, claims.Pauses.of(trials, table, points, fits, set_up))
+    return judge(claim, claims.of_set_up(trials, table, points, fits, set_up))
 
 
 @pytest.mark.parametrize(

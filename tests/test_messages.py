@@ -1,5 +1,5 @@
 """The reader's own workload: one checksum whatever the strategy, layout, language and number of threads; sizes as a
-shell says them; captures replayed, and damaged ones told; what makes no sense is refused in one line."""
+shell says them; captures replayed, and damaged ones found; what makes no sense is refused in one line."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_cpp_does_the_same_work(data: Path, row: dict[str, Any]) -> None:
     assert summary["counts"]["constructed"] == 0
 
 
-def test_messages_with_times_have_delays_and_books() -> None:
+def test_messages_with_times_have_delays_and_counters() -> None:
     record = java_records()[1]
     assert (record.status, record.reason) == ("ok", None)
     summary = single.summary_of(record)
@@ -141,10 +141,10 @@ def test_sizes_of_a_shell(text: str, sizes: distribution.Sizes) -> None:
 @pytest.mark.parametrize(
     "text", ["", "big", "64:-1", "8", "lognormal:5", "lognormal:0:1", "64:x", "12.5", "histogram:no"]
 )
-def test_sizes_that_are_none_are_told_in_one_line(text: str) -> None:
-    with pytest.raises(UserError) as told:
+def test_sizes_that_are_none_are_refused_in_one_line(text: str) -> None:
+    with pytest.raises(UserError) as found:
         distribution.parse_sizes(text)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(found.value)
 
 
 def test_fitted_classes_waste_least() -> None:
@@ -234,7 +234,7 @@ def test_a_capture_that_is_cut_is_read_up_to_there(tmp_path: Path, capture: byte
     [(b"", "too early"), (b"no capture at all, of any kind", "neither pcap nor pcapng.*editcap"),
      (pcap_of(()), "no packet"), (pcapng_of(PACKETS)[:28] + bytes(12), "a block of 0 bytes")],
 )  # fmt: skip
-def test_what_is_no_capture_is_told(tmp_path: Path, content: bytes, said: str) -> None:
+def test_what_is_no_capture_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
     file = tmp_path / "none"
     file.write_bytes(content)
     with pytest.raises(UserError, match=said):
@@ -256,7 +256,7 @@ def seconds_of(*seconds: float) -> bytes:
         ((100, 99, 100), 0, 1),
     ],
 )
-def test_time_that_goes_back_or_leaps_is_told_and_keeps_the_rate(
+def test_time_that_goes_back_or_leaps_is_noted_and_keeps_the_rate(
     times_s: tuple[float, ...], span_s: float, notes: int, tmp_path: Path
 ) -> None:
     file = tmp_path / "capture"
@@ -301,6 +301,6 @@ def test_a_replay_runs_as_captured_and_as_fast_as_it_goes(data: Path, tmp_path: 
 )
 def test_what_makes_no_sense_is_refused_in_one_line(settings: dict[str, Any], said: str) -> None:
     words = ["mode=messages", "messages=10", *(f"{name}={value}" for name, value in settings.items())]
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as found:
         single.parse_spec(words)
-    assert said in str(told.value) and "\n" not in str(told.value)
+    assert said in str(found.value) and "\n" not in str(found.value)

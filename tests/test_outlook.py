@@ -1,4 +1,4 @@
-"""What is said of the machine's noise before a campaign starts."""
+"""What a campaign can decide on a noisy machine."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def test_an_effect_that_is_called_smallest_is_decided_in_about_80_percent() -> N
 @pytest.mark.long
 def test_the_outlook_follows_from_plans_and_from_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "look", lambda _meter, _seconds: QUIET)
-    whole = outlook("standard")
-    part = outlook("standard", 0.6 * whole.minutes)
-    assert whole.trials == 5, "as many as the profile has blocks"
+    planned = outlook("standard")
+    part = outlook("standard", 0.6 * planned.minutes)
+    assert planned.trials == 5, "as many as the profile has blocks"
     assert part.trials == 3 and part.smallest_effect is None
-    assert whole.cells > 0 and whole.spread is not None and (whole.smallest_effect or 0.0) > 0
+    assert planned.cells > 0 and planned.spread is not None and (planned.smallest_effect or 0.0) > 0
 
 
 @pytest.mark.parametrize("profile", ["standard", "article"])

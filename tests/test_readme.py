@@ -1,4 +1,4 @@
-"""The README says what the shipped results say, and shows the picture that they make."""
+"""The README has the answer and the picture of the shipped results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_readme_without_its_marks_is_refused(data: Path) -> None:
 
 def test_own_results_do_not_pass_for_the_shipped_ones(data: Path) -> None:
     (data / "tidy" / readme.PROFILE / "batch").mkdir(parents=True)
-    with pytest.raises(UserError, match="stands before the shipped results"):
+    with pytest.raises(UserError, match="instead of the shipped results"):
         readme.shipped()
 
 

@@ -1,4 +1,4 @@
-"""Real time: the same work as in batch, exact books, losses that arithmetic predicts, and a search that brackets."""
+"""Real time: the same work as in batch, exact counters, losses that arithmetic predicts, and a search that brackets."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def realtime_settings(case: str) -> list[str]:
 
 
 def assert_is_the_known_realtime_answer(case: str, summary: dict[str, Any]) -> None:
-    """Books, counts and checksum of a trial with `realtime_settings`."""
+    """Counters, counts and checksum of a trial with `realtime_settings`."""
     vector = known_answer(case)
     ticks = int(vector["packets"])
     assert (summary["generated"], summary["received"], summary["lost"], summary["left"]) == (ticks, ticks, 0, 0)
@@ -104,25 +104,25 @@ CONFIGURATIONS = {
 
 
 @pytest.mark.parametrize("language", CONFIGURATIONS)
-def test_the_books_are_exact_however_much_is_lost(data: Path, language: str) -> None:
+def test_the_counters_are_exact_however_much_is_lost(data: Path, language: str) -> None:
     record = run(
         "mode=realtime", *CONFIGURATIONS[language], "strategy=alloc", "scale=0.01", "interval_ns=4", "seconds=0.2",
         "warmup_seconds=0.05", "input_queue_ms=1", "prologue_seconds=0.1",
     )  # fmt: skip
-    told = summary(record)
-    assert told["lost"] > 0, "no processor takes a packet in 4 ns"
-    assert told["generated"] == 50_000_000 == told["received"] + told["lost"] + told["left"]
-    assert told["lost_ppm"] == pytest.approx(1e6 * told["lost"] / told["generated"])
+    found = summary(record)
+    assert found["lost"] > 0, "no processor takes a packet in 4 ns"
+    assert found["generated"] == 50_000_000 == found["received"] + found["lost"] + found["left"]
+    assert found["lost_ppm"] == pytest.approx(1e6 * found["lost"] / found["generated"])
     tables = tidy_realtime([record])
     bursts, samples = tables["bursts"], tables["samples"]
-    assert len(bursts) == told["bursts"] > 0
-    assert bursts["lost"].sum() == told["lost"]
+    assert len(bursts) == found["bursts"] > 0
+    assert bursts["lost"].sum() == found["lost"]
     assert (bursts["start_ns"] <= bursts["end_ns"]).all()
     measurement = record.measurement
     assert measurement is not None
     assert samples["lost"].sum() == measurement["account"]["lost"]
     assert samples["generated"].sum() == measurement["account"]["generated"]
-    assert sum(count for _, count in measurement["delays"]) == told["received"]
+    assert sum(count for _, count in measurement["delays"]) == found["received"]
     start_ns = measurement["figures"]["start_ns"]
     measurement["slips"] = [[start_ns, LISTED_SLIP_NS - 1], [start_ns, LISTED_SLIP_NS]]
     assert tidy_realtime([record])["slips"]["length_ns"].tolist() == [LISTED_SLIP_NS]
@@ -130,7 +130,7 @@ def test_the_books_are_exact_however_much_is_lost(data: Path, language: str) -> 
     measurement["figures"]["slips"], measurement["slips_left_out"] = 1, 3
     measurement["account"]["slip_total_ns"] = 9_000_000
     (row,) = tidy_realtime([record])["trials"].to_dict("records")
-    assert (row["slips"], row["slip_total_ms"]) == (4, 8.0), "those that the log had no room for are in the books"
+    assert (row["slips"], row["slip_total_ms"]) == (4, 8.0), "the counters have those that the log had no room for"
 
 
 @pytest.mark.parametrize("language", CONFIGURATIONS)
@@ -143,23 +143,23 @@ def test_a_consumer_stopped_on_purpose_loses_what_arithmetic_predicts(data: Path
     assert measurement is not None
     stalled_ns = measurement["consumption"]["stalled_ns"]
     assert stalled_ns >= 250_000_000
-    told = summary(record)
+    found = summary(record)
     # The tick that was due as the consumer stopped waited longest: for the stall, and for as long as the system then
     # kept the consumer from going on.
-    away_ns = max(stalled_ns, told["delay_us"]["max"] * 1e3)
+    away_ns = max(stalled_ns, found["delay_us"]["max"] * 1e3)
     stopped_ns = measurement["account"]["t0_ns"] + 700_000_000 - measurement["figures"]["start_ns"]
     bursts = tidy_realtime([record])["bursts"]
-    meanwhile = bursts[(bursts["end_ns"] >= stopped_ns) & (bursts["start_ns"] <= stopped_ns + away_ns)]
-    lost = meanwhile["lost"].sum()
+    during = bursts[(bursts["end_ns"] >= stopped_ns) & (bursts["start_ns"] <= stopped_ns + away_ns)]
+    lost = during["lost"].sum()
     # No tick is skipped: what is due while the source itself does not run comes at once when it does again, late by up
     # to all of its slips.
     late = measurement["account"]["slip_total_ns"] / 1000
-    shown = (stopped_ns, stalled_ns, away_ns, late, meanwhile[["start_ns", "end_ns", "lost"]].to_dict("split"))
+    shown = (stopped_ns, stalled_ns, away_ns, late, during[["start_ns", "end_ns", "lost"]].to_dict("split"))
     # However busy the machine, what the queue can't hold of the stop is lost, and no more than comes between the first
     # and the last of those losses.
     assert lost >= 0.99 * (stalled_ns - 100e6) / 1000 - late, shown
     if lost:  # a source that slept through the stop came back to a queue that has room
-        assert lost <= (meanwhile["end_ns"].max() - meanwhile["start_ns"].min()) / 1000 + late + 1, shown
+        assert lost <= (during["end_ns"].max() - during["start_ns"].min()) / 1000 + late + 1, shown
     # A consumer that was kept away at no other time lost no more than that.
     if len(bursts) == 1 and not measurement["placement"]["consumer_preempted"] and late < 5000:
         assert lost <= 1.01 * (away_ns - 100e6) / 1000 + 2 * late, shown
@@ -213,7 +213,7 @@ def test_cores_are_given_away_only_where_one_is_to_spare(
 
 
 @pytest.mark.parametrize("language", CONFIGURATIONS)
-def test_a_queue_in_between_has_books_too_and_holds_what_a_stopped_consumer_cannot_take(
+def test_a_queue_in_between_has_counters_too_and_holds_what_a_stopped_consumer_cannot_take(
     data: Path, language: str
 ) -> None:
     """It holds the whole trial, so that only the input queue's own length may be too short for the thread between."""
@@ -221,14 +221,14 @@ def test_a_queue_in_between_has_books_too_and_holds_what_a_stopped_consumer_cann
         "mode=realtime", *CONFIGURATIONS[language], "strategy=pool", "scale=0.01", "interval_ns=2000", "seconds=0.6",
         "warmup_seconds=0.1", "stall_at_s=0.1", "stall_ms=300", "input_queue_ms=100", "intermediate_queue_ms=600",
     )  # fmt: skip
-    told = summary(record)
-    assert told["generated"] == 300_000 == told["received"] + told["lost"] + told["left"]
-    assert told["intermediate_queue_ms"] == 600
+    found = summary(record)
+    assert found["generated"] == 300_000 == found["received"] + found["lost"] + found["left"]
+    assert found["intermediate_queue_ms"] == 600
     measurement = record.measurement
     assert measurement is not None
     assert measurement["consumption"]["stalled_ns"] >= 300_000_000
     without_ms = measurement["consumption"]["stalled_ns"] / 1e6 - 100
-    assert told["lost"] < without_ms * 500, "what an input queue of 100 ms alone loses"
+    assert found["lost"] < without_ms * 500, "what an input queue of 100 ms alone loses"
 
 
 REALTIME = "mode=realtime layout=flat language=cpp strategy=pool scale=0.01"
@@ -274,7 +274,7 @@ def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
 
 
 class Simulated:
-    """A processor that loses what a formula says, on a machine at its full pace."""
+    """A processor that loses what a formula gives, on a machine at its full pace."""
 
     was_slowed = False
     is_restless = False
@@ -381,16 +381,16 @@ def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(dat
     text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
     times = "probe_seconds=0.05 probe_warmup_seconds=0.02 full_seconds=0.1 warmup_seconds=0.05 prologue_seconds=0.05"
     record = run(*text.split(), *times.split(), ONCE, "input_queue_ms=100")
-    told = summary(record)
-    rows = told["probe_rows"]
+    found = summary(record)
+    rows = found["probe_rows"]
     assert [row["probe"] for row in rows] == list(range(len(rows)))
     assert all(row["generated"] == row["received"] + row["lost"] + row["left"] for row in rows)
-    fails, passes = told["ndr_fails_ns"], told["ndr_ns"]
+    fails, passes = found["ndr_fails_ns"], found["ndr_ns"]
     assert fails < passes
     at_answer = [row for row in rows if math.isclose(row["interval_ns"], passes) and row["kind"] == "full"]
     assert at_answer and at_answer[-1]["lost"] == 0
     assert any(row["lost"] for row in rows if math.isclose(row["interval_ns"], fails))
-    assert told["search_seconds"] > 0
+    assert found["search_seconds"] > 0
     tables = tidy_realtime([record])
     assert len(tables["probes"]) == len(rows) and len(tables["searches"]) == 1
 

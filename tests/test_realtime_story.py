@@ -1,4 +1,4 @@
-"""What is told of a real-time campaign: cells, claims, sentences and figures, from made-up and published figures."""
+"""What a page shows of a real-time campaign, from made-up and published figures."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ def test_trials_of_searches_have_a_boundary_but_decide_nothing_and_stand_behind_
     tables = {**NOTHING, "searches": pd.DataFrame(searches), "probes": pd.DataFrame(probes)}
     found = realtime_cells.realtime_cells(tables).set_index("case")
     assert 285 < found["ndr_ns"]["A"] < 300 and found.loc["A", "n"] == 9
-    assert not found.loc["A", "every_pdr"].decides and found.loc["B", "gap_word"] == "failed"
+    assert not dict(found["every_pdr"])["A"].decides and found.loc["B", "gap_word"] == "failed"
     both = realtime_cells.realtime_cells({**tables, "adaptive": of(placed(700.0))["adaptive"]}).set_index("case")
-    assert both.loc["A", "ndr_ns"] == pytest.approx(700, rel=0.05) and both.loc["A", "every_pdr"].decides
+    assert both.loc["A", "ndr_ns"] == pytest.approx(700, rel=0.05) and dict(both["every_pdr"])["A"].decides
 
 
 def test_what_trials_do_not_tell_apart_stays_open() -> None:

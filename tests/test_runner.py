@@ -242,7 +242,7 @@ def whole_log(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, dict[str
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "reason"),
     [
         (lambda log: log, None),
         (lambda log: b"".join(line for line in log.splitlines(True) if b"GC(4)" not in line), "has a hole: 1 of"),
@@ -253,13 +253,16 @@ def whole_log(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, dict[str
     ids=["whole", "hole", "cut", "empty", "gone"],
 )
 def test_a_log_that_is_not_whole_is_seen(
-    whole_log: tuple[bytes, dict[str, Any]], tmp_path: Path, damage: Callable[[bytes], bytes | None], told: str | None
+    whole_log: tuple[bytes, dict[str, Any]],
+    tmp_path: Path,
+    damage: Callable[[bytes], bytes | None],
+    reason: str | None,
 ) -> None:
     log, measurement = whole_log
     if (left := damage(log)) is not None:
         (tmp_path / GC_LOG).write_bytes(left)
     fault = log_fault(tmp_path / GC_LOG, measurement)
-    assert fault is None if told is None else told in str(fault)
+    assert fault is None if reason is None else reason in str(fault)
 
 
 def test_a_trial_whose_logs_did_not_fit_is_invalid_and_counts_nothing_of_them(

@@ -113,5 +113,5 @@ def test_what_does_not_matter_is_aimed_at_and_gets_no_more_once_it_is_shown() ->
         machine = Machine(cells([1.0] * 4, spread=0.1))
         questions = [replace(question, effect=effect) for question in pairs(4)]
         trials[effect] = machine.run(questions, 2_000)
-        assert {told.verdict for told in decisions_of(questions, machine.progress)} == {EQUIVALENT}
+        assert {found.verdict for found in decisions_of(questions, machine.progress)} == {EQUIVALENT}
     assert trials[1.25] < trials[EFFECT] / 2

@@ -236,7 +236,7 @@ def false_decisions(seed: int, spread: float, rounds: int) -> int:
         wanted = next_round(questions, Progress(costs, {}), lambda _cell: 1.0, 1e9)
         for cell, n in wanted.items():
             costs[cell] += list(np.exp(spreads[cell] * rng.standard_normal(n)))
-        verdicts = [told.verdict for told in decisions_of(questions, Progress(costs, {}))]
+        verdicts = [found.verdict for found in decisions_of(questions, Progress(costs, {}))]
         most = max(most, sum(verdict.endswith("cheaper") for verdict in verdicts))
     return most
 

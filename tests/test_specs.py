@@ -109,7 +109,7 @@ def test_every_flag_has_a_reason_and_an_owner() -> None:
         ("layout=heap strategy pool", "is not KEY=VALUE"),
     ],
 )
-def test_a_mistake_is_told_in_one_line_that_names_the_valid_choices(text: str, names: str) -> None:
+def test_a_mistake_is_one_line_that_names_the_valid_choices(text: str, names: str) -> None:
     with pytest.raises(UserError) as caught:
         spec(text)
     assert names in str(caught.value)
@@ -160,7 +160,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"groups": {1.5: {}, "a": {}}}, "a key is a word"),
     ],
 )
-def test_a_wrong_override_is_told_in_one_line(overrides: dict[str, object], names: str) -> None:
+def test_a_wrong_override_is_one_line(overrides: dict[str, object], names: str) -> None:
     with pytest.raises(UserError) as caught:
         campaign.open_study("batch", "quick", overrides)
     assert names in str(caught.value)
@@ -168,7 +168,7 @@ def test_a_wrong_override_is_told_in_one_line(overrides: dict[str, object], name
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "complaint"),
     [
         (b"", "holds no settings"),
         (b"null", "holds no settings"),
@@ -184,8 +184,8 @@ def test_a_wrong_override_is_told_in_one_line(overrides: dict[str, object], name
     ],
     ids=["empty", "null", "list", "number", "tab", "bracket", "binary", "utf-16", "documents", "twice", "object"],
 )
-def test_a_bad_profile_file_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str
+def test_a_bad_profile_file_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, complaint: str
 ) -> None:
     path = tmp_path / "papermill-configs" / "tiny" / "02_batch.yaml"
     path.parent.mkdir(parents=True)
@@ -193,7 +193,7 @@ def test_a_bad_profile_file_is_told_in_one_line(
     monkeypatch.setattr(home, "home", lambda: tmp_path)
     with pytest.raises(UserError) as refused:
         campaign.open_study("batch", "tiny")
-    assert told in str(refused.value) and str(path) in str(refused.value) and "\n" not in str(refused.value)
+    assert complaint in str(refused.value) and str(path) in str(refused.value) and "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -224,8 +224,8 @@ def test_settings_that_would_be_misread_or_never_end_are_refused_in_a_line(text:
     with pytest.raises(UserError) as refused:
         profiles.parsed(text)
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 400
-    told = CliRunner().invoke(main, ["plan", "batch", "--set", f"blocks={text}"])
-    assert told.exit_code == 2 and told.output.count("\n") == 1 and len(told.output) < 600, told.output
+    ran = CliRunner().invoke(main, ["plan", "batch", "--set", f"blocks={text}"])
+    assert ran.exit_code == 2 and ran.output.count("\n") == 1 and len(ran.output) < 600, ran.output
 
 
 def test_an_unknown_profile_or_study_names_the_known_ones() -> None:

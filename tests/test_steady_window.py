@@ -8,7 +8,7 @@ import pytest
 
 from allocpool.packets.child.batch import LEVEL, _is_level
 from allocpool.packets.columns import cost_since_start
-from allocpool.packets.measurement import Stretches
+from allocpool.packets.measurement import Phases
 from allocpool.trial.child.gc_log import TRAINING, Collections, old_cycles
 
 S = 10**9
@@ -73,13 +73,13 @@ def test_a_cost_is_level_when_the_last_third_costs_what_the_one_before_does() ->
     assert _is_level(iterations(*[300] * 8, *[100] * 16))
     assert not _is_level(iterations(*[100] * 16, *[round(100 * LEVEL * 1.05)] * 8))
     assert not _is_level(iterations(*[300] * 12, *[100] * 12))
-    assert not _is_level(iterations(*[100] * 23)), "too few to tell"
+    assert not _is_level(iterations(*[100] * 23)), "too few"
 
 
 def test_the_cost_since_the_start_goes_on_as_the_window_does() -> None:
-    stretches = Stretches(fill=iterations(1000), warmup=iterations(1000), measured=iterations(100))
+    phases = Phases(fill=iterations(1000), warmup=iterations(1000), measured=iterations(100))
     half_dear = 2 * 1000 * 1000
-    assert cost_since_start(stretches, half_dear) == pytest.approx(1000)
+    assert cost_since_start(phases, half_dear) == pytest.approx(1000)
     # Two thousand packets in two milliseconds, then twenty thousand in as long again.
-    assert cost_since_start(stretches, 2 * half_dear) == pytest.approx(2 * half_dear / 22_000, rel=1e-6)
-    assert cost_since_start(stretches, half_dear // 4) == pytest.approx(1000)
+    assert cost_since_start(phases, 2 * half_dear) == pytest.approx(2 * half_dear / 22_000, rel=1e-6)
+    assert cost_since_start(phases, half_dear // 4) == pytest.approx(1000)

@@ -28,8 +28,6 @@ MEASURED: dict[str, int] = {}
 """The records that there were before any notebook ran, with when each was written."""
 NOT_IN_SMOKE = (
     "mode=jmh technique=byte_array runtime=25 collector=g1 bytes=1024 seconds=0.1",
-    "mode=threads_search topology=sharded threads=1 language=cpp strategy=alloc scale=0.01 seconds=0.05 "
-    "warmup_seconds=0 source_yields=true interval_ns=40000 low_ns=20000 confirmations=1 resolution=0.4",
     "mode=threads_sharing topology=pipeline threads=1 strategy=owner packets=2000",
 )
 

@@ -16,9 +16,10 @@ import psutil
 import pytest
 
 from allocpool import home
-from allocpool.campaign import campaign, single
+from allocpool.campaign import campaign, single, store
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
+from allocpool.evidence import claims as evidence
 from allocpool.evidence.claims import published_says
 from allocpool.percentiles import samples_needed
 from allocpool.runtimes.threads import APPLICATION, group_of
@@ -58,23 +59,23 @@ def run(**settings: Any) -> tuple[TrialRecord, dict[str, Any]]:
 def test_every_window_comes_out_exact(
     runtime: int, collector: str, aggregate: str, processors: str, data: Path
 ) -> None:
-    record, told = run(runtime=runtime, collector=collector, aggregate=aggregate, processors=processors)
+    record, summary = run(runtime=runtime, collector=collector, aggregate=aggregate, processors=processors)
     assert (record.status, record.reason) == ("ok", None), record.log_tail
-    assert told["kept_up"]
-    assert told["windows"] == 40
+    assert summary["kept_up"]
+    assert summary["windows"] == 40
     # 20 windows at the start are not full, but each has all of the keys from the second on.
     assert record.measurement is not None
     assert record.measurement["measured_results"] == 40 * 100
     assert record.measurement["events"] == 3000
-    assert told["items_per_second"] == 5000 + 10_000
-    assert told["latency_ms"]["p50"] >= 0
-    assert told["latency_ms"]["p99.99"] is None
-    assert 0 <= told["first_latency_ms"]["p50"] <= told["latency_ms"]["p50"]
-    assert told["too_few_windows_for"]["p99.99"] == "seconds=100"
-    assert told["concurrent_gc_threads"] is not None
+    assert summary["items_per_second"] == 5000 + 10_000
+    assert summary["latency_ms"]["p50"] >= 0
+    assert summary["latency_ms"]["p99.99"] is None
+    assert 0 <= summary["first_latency_ms"]["p50"] <= summary["latency_ms"]["p50"]
+    assert summary["too_few_windows_for"]["p99.99"] == "seconds=100"
+    assert summary["concurrent_gc_threads"] is not None
     (row,) = tidy_stream([record])["trials"].to_dict("records")
     assert row["trial_id"] == record.trial_id
-    assert (row["first_p50_ms"], row["p50_ms"]) == (told["first_latency_ms"]["p50"], told["latency_ms"]["p50"])
+    assert (row["first_p50_ms"], row["p50_ms"]) == (summary["first_latency_ms"]["p50"], summary["latency_ms"]["p50"])
     assert 0 < float(row["first_tail_ms"]) <= float(row["tail_ms"])
     assert pd.isna(row["asked_concurrent_gc_threads"]) and pd.isna(row["catch_up_ms"])
 
@@ -147,7 +148,7 @@ def awaited_member(parent: int) -> tuple[psutil.Process, list[Any]]:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "words"),
     [
         ({"runtime": 11}, "runtime 11 can't run Hazelcast 5.7: choose 17 or newer"),
         ({"runtime": 17, "collector": "genzgc"}, "genzgc does not run on 17"),
@@ -164,16 +165,16 @@ def awaited_member(parent: int) -> tuple[psutil.Process, list[Any]]:
         ({"hiccup_ms": 300}, "hiccup_ms 300 leaves no time to catch up: give at most 100"),
     ],
 )
-def test_wrong_settings_are_one_line(settings: dict[str, Any], said: str) -> None:
-    words = [f"{name}={value}" for name, value in {**SHORT, "mode": "stream", **settings}.items()]
+def test_wrong_settings_are_one_line(settings: dict[str, Any], words: str) -> None:
+    given = [f"{name}={value}" for name, value in {**SHORT, "mode": "stream", **settings}.items()]
     with pytest.raises(UserError) as refused:
-        single.parse_spec(words)
-    assert said in str(refused.value)
+        single.parse_spec(given)
+    assert words in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_flags_reach_the_jvm_and_sources_that_are_held_lose_nothing(data: Path) -> None:
-    record, told = run(
+    record, summary = run(
         runtime=25, new_size_mb=32, concurrent_gc_threads=1, parallel_gc_threads=2, sources="single", hiccup_ms=100,
         seconds=1.0,
     )  # fmt: skip
@@ -182,17 +183,17 @@ def test_flags_reach_the_jvm_and_sources_that_are_held_lose_nothing(data: Path) 
     # The windows that end within the hiccup come out when it is over.
     held = record.measurement["latencies_ns"][50:59]
     assert all(latency_ns >= (90 - 10 * place) * 10**6 for place, latency_ns in enumerate(held))
-    assert told["kept_up"] and told["catch_up_ms"] >= 0
+    assert summary["kept_up"] and summary["catch_up_ms"] >= 0
     assert record.launch.jvm is not None
     assert "-XX:MaxNewSize=32m" in record.launch.jvm.flags
     assert "-XX:MaxGCPauseMillis=5" in record.launch.jvm.flags
-    assert (told["parallel_gc_threads"], told["concurrent_gc_threads"]) == (2, 1)
-    assert (told["asked_parallel_gc_threads"], told["asked_concurrent_gc_threads"]) == (2, 1)
-    assert told["young_per_s"] is not None
+    assert (summary["parallel_gc_threads"], summary["concurrent_gc_threads"]) == (2, 1)
+    assert (summary["asked_parallel_gc_threads"], summary["asked_concurrent_gc_threads"]) == (2, 1)
+    assert summary["young_per_s"] is not None
 
 
 def test_virtual_threads_share_as_many_native_ones_as_asked(data: Path) -> None:
-    record, told = run(runtime=25, processors="virtual", cooperative_threads=1)
+    record, summary = run(runtime=25, processors="virtual", cooperative_threads=1)
     assert record.launch.jvm is not None
     assert "-Djdk.virtualThreadScheduler.parallelism=1" in record.launch.jvm.flags
     assert "-Djdk.virtualThreadScheduler.maxPoolSize=1" in record.launch.jvm.flags
@@ -201,7 +202,7 @@ def test_virtual_threads_share_as_many_native_ones_as_asked(data: Path) -> None:
     works = {name: ns for name, ns in record.measurement["cpu"]["threads"] if name != "python"}
     busiest = max((name for name in works if group_of(name) == APPLICATION), key=works.__getitem__)
     assert busiest.startswith("ForkJoinPool")
-    assert told["cpu_application"] > 0
+    assert summary["cpu_application"] > 0
 
 
 @pytest.mark.parametrize(
@@ -268,6 +269,24 @@ def test_the_source_s_own_figures_go_through_the_same_tests() -> None:
     assert says[claims.ALLOCATION_COSTS] is None, "it is none of the source's"
 
 
+@pytest.mark.parametrize(
+    ("thread_ns", "outcome"), [(5_000, evidence.REPRODUCED), (50_000, evidence.REFUTED), (2_000, evidence.OPEN)]
+)
+def test_a_switch_is_judged_by_the_published_range(thread_ns: int, outcome: str) -> None:
+    medians_ns = {"empty": 20, "tasklets": 100, "platform": thread_ns + 20}
+    rows = [
+        {"configuration": "G1 / 25", "collector": "g1", "runtime": 25, "status": "ok", "block": block, "way": way,
+         "p50_ns": ns * (1 + 0.01 * (block - 2))}
+        for block in range(5)
+        for way, ns in medians_ns.items()
+    ]  # fmt: skip
+    tables = store.stored("stream", "nonesuch")[0] | {"switches": pd.DataFrame(rows)}
+    found = {item.claim.id: item.outcome for item in claims.verdicts(tables, 10.0) if "25" in item.set_up}
+    assert found["thread-switch-2-to-10-us"] == outcome
+    assert found["tasklets-switch-cheaper"] == evidence.REPRODUCED
+    assert found["g1-within-target"] == evidence.OPEN
+
+
 SEARCH = {
     **{name: value for name, value in SHORT.items() if name != "events_per_second"}, "mode": "stream_search",
     "low_events_per_second": 2000, "high_events_per_second": 8000, "resolution": 0.9, "seconds": 0.2,
@@ -278,11 +297,11 @@ SEARCH = {
 def test_a_search_runs_one_job_after_the_other(data: Path) -> None:
     record = single.run_single(StreamSearchSpec(**SEARCH, target_ms=60_000, confirmations=2))
     assert (record.status, record.reason) == ("ok", None), record.log_tail
-    told = single.summary_of(record)
-    assert [probe["events_per_second"] for probe in told["probes"]] == [2000, 2000, 8000, 8000]
-    assert all(probe["holds"] and probe["windows"] == 20 for probe in told["probes"])
-    assert (told["holds_events_per_second"], told["fails_events_per_second"]) == (8000, None)
-    assert told["holds_items_per_second"] == 8000 + 100 * 100
+    summary = single.summary_of(record)
+    assert [probe["events_per_second"] for probe in summary["probes"]] == [2000, 2000, 8000, 8000]
+    assert all(probe["holds"] and probe["windows"] == 20 for probe in summary["probes"])
+    assert (summary["holds_events_per_second"], summary["fails_events_per_second"]) == (8000, None)
+    assert summary["holds_items_per_second"] == 8000 + 100 * 100
     tables = tidy_stream([record])
     assert tables["trials"].empty
     assert list(tables["searches"]["tail"]) == ["p50"]
@@ -306,7 +325,7 @@ def test_a_bracket_closes_around_the_edge(edge: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "words"),
     [
         (
             {"high_events_per_second": 2000},
@@ -317,9 +336,9 @@ def test_a_bracket_closes_around_the_edge(edge: int) -> None:
         ({"seconds": 0.01}, "seconds 0.01 hold 1 window(s), too few for any percentile"),
     ],
 )
-def test_wrong_searches_are_one_line(settings: dict[str, Any], said: str) -> None:
-    words = [f"{name}={value}" for name, value in {**SEARCH, **settings}.items()]
+def test_wrong_searches_are_one_line(settings: dict[str, Any], words: str) -> None:
+    given = [f"{name}={value}" for name, value in {**SEARCH, **settings}.items()]
     with pytest.raises(UserError) as refused:
-        single.parse_spec(words)
-    assert said in str(refused.value)
+        single.parse_spec(given)
+    assert words in str(refused.value)
     assert "\n" not in str(refused.value)

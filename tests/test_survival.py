@@ -218,11 +218,11 @@ def in_a_place_of_its_own(work: Callable[[], Any]) -> Any:
     child = FORK.Process(target=act, args=(there,))
     child.start()
     there.close()
-    told = here.recv()
+    answer = here.recv()
     child.join(60)
-    if isinstance(told, BaseException):
-        raise told
-    return told
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
 
 
 def mount(folder: Path, size_kb: int, read_only: bool = False) -> None:
@@ -246,8 +246,8 @@ def test_a_full_disk_is_one_line_and_what_is_finished_is_whole(data: Path, made_
         assert {name: after[name] for name in finished} == finished, "lost or repeated"
         return full.exit_code, full.output, len(finished), again.exit_code, len(after)
 
-    status, told, finished, again, after = in_a_place_of_its_own(work)
-    assert status == 2 and told.count("\n") == 1 and "make room there, or set ALLOCPOOL_DATA" in told, told
+    status, output, finished, again, after = in_a_place_of_its_own(work)
+    assert status == 2 and output.count("\n") == 1 and "make room there, or set ALLOCPOOL_DATA" in output, output
     assert 0 < finished < 100 and (again, after) == (0, 100)
 
 
@@ -261,9 +261,11 @@ def test_a_read_only_store_shows_what_is_complete_and_refuses_the_rest_in_one_li
         more = allocpool(*run_words(4))
         return len(shown.tables()["trials"]), more.exit_code, more.output, allocpool("doctor", "--data").output
 
-    rows, status, told, doctor = in_a_place_of_its_own(work)
+    rows, status, output, doctor = in_a_place_of_its_own(work)
     assert rows == 3
-    assert status == 2 and told.count("\n") == 1 and "set ALLOCPOOL_DATA to a folder that takes files" in told, told
+    assert status == 2 and output.count("\n") == 1 and "set ALLOCPOOL_DATA to a folder that takes files" in output, (
+        output
+    )
     assert "it takes no files" in doctor
 
 
@@ -321,8 +323,8 @@ def test_a_process_that_the_kernel_ended_for_memory_is_told_apart_from_a_killed_
     def end(_command: object, task: runner.Task, _launch: object) -> tuple[int, None]:
         if not worker:
             return -signal.SIGKILL, None
-        told = {"status": "crashed", "reason": "a worker ended with status -9"}
-        (task.folder / MEASUREMENT).write_text(json.dumps(told), encoding="utf-8")
+        crashed = {"status": "crashed", "reason": "a worker ended with status -9"}
+        (task.folder / MEASUREMENT).write_text(json.dumps(crashed), encoding="utf-8")
         return 0, None
 
     status = "out_of_memory" if kills else "crashed" if worker else "killed"
@@ -362,9 +364,9 @@ def test_the_doctor_finds_what_is_broken_and_deletes_nothing(data: Path, made_up
     shutil.copytree(one.tidy_folder, other)
     (other / "provenance.json").unlink()
     before = sorted(data.rglob("*"))
-    told = allocpool("doctor", "--data")
-    assert told.exit_code == 1 and sorted(data.rglob("*")) == before
-    lines = told.output.splitlines()
+    result = allocpool("doctor", "--data")
+    assert result.exit_code == 1 and sorted(data.rglob("*")) == before
+    lines = result.output.splitlines()
     expected = [
         (folders[0], "the trial did not end"), (folders[1], "EOF while parsing"), (folders[2], "what it ran is trial"),
         (folders[3], "what an interrupted write left"), (folders[4], "measurement."),
@@ -461,8 +463,8 @@ def test_what_has_not_ended_well_runs_again_only_when_it_is_asked_for(data: Path
     killed = {"status": "killed", "reason": "ended by SIGKILL", "measurement": None}
     path.write_text(json.dumps(json.loads(path.read_bytes()) | killed), encoding="utf-8")
     assert "1 of them not ok" in allocpool(*run_words(3)).output and set(records(data)) == set(before)
-    told = allocpool(*run_words(3), "--retry", "failed")
-    assert told.exit_code == 0 and "0 of them not ok" in told.output, told.output
+    result = allocpool(*run_words(3), "--retry", "failed")
+    assert result.exit_code == 0 and "0 of them not ok" in result.output, result.output
     both = records(data)
     assert both.keys() - before.keys() == {f"{path.parent.name}-2"}
     assert sorted(opened(3).tables()["trials"]["status"]) == ["disturbed", "ok", "ok", "ok"]

@@ -3,6 +3,7 @@ refused in one line; a plan knows the machine's processors."""
 
 from __future__ import annotations
 
+import copy
 import itertools
 from functools import cache
 from pathlib import Path
@@ -23,7 +24,7 @@ from allocpool.packets.comparisons import IN_CPP, NOW, THEN
 from allocpool.studies.threads import claims, tables
 from allocpool.studies.threads.specs import SharingSpec, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, TOPOLOGIES, offered
-from allocpool.studies.threads.study import STUDY, ThreadsProfile
+from allocpool.studies.threads.study import STUDY, ThreadsProfile, place_trial
 from allocpool.studies.threads.tables import COUNTS, TRIALS
 from allocpool.trial.child import native
 from allocpool.trial.record import TrialRecord
@@ -87,7 +88,7 @@ def records(runtime: int, collector: str) -> dict[Row, TrialRecord]:
 
 @cache
 def known() -> str:
-    """The checksum of the plainest way."""
+    """The checksum of allocating on one thread."""
     summary = single.summary_of(records(25, "g1")[25, "g1", "sharded", 1, "heap", "alloc"])
     return str(summary["checksum"])
 
@@ -121,7 +122,11 @@ def test_cpp_does_the_same_work(data: Path, row: Row) -> None:
 
 
 PACED = {"interval_ns": 1000, "seconds": 1, "packets": None}
-EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 1000, "case": "B", "scale": 0.1}
+SIMULATED = {"mode": "threads_sharing", "packets": None}
+EXAMPLE = {
+    "mode": "threads", "topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 1000, "case": "B",
+    "scale": 0.1,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -154,12 +159,19 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
         ({"padded": False}, "padded=false is of strategy mpmc or owner, not alloc"),
         ({**PACED, "counted": True}, "counted=true is of batch"),
         ({"collector": "genzgc", "runtime": 11}, "genzgc"),
+        ({**SIMULATED, "seconds": 1}, "give packets=N or seconds=S, one of them"),
+        ({**SIMULATED, "counted": True}, "a simulated cache has no time"),
+        ({**SIMULATED, "threads": 16}, "threads before a simulated cache are 1 to 15, not 16"),
+        ({**SIMULATED, "packets": 100}, "packets 100 are no more than the"),
+        ({**SIMULATED, "language": "java"}, "language"),
+        ({**SIMULATED, "turn": 0}, "1 or more"),
+        ({**SIMULATED, "topology": "virtual"}, "topology virtual is of Java"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_in_one_line(settings: dict[str, Any], line: str) -> None:
     words = {name: value for name, value in {**EXAMPLE, **settings}.items() if value is not None}
     with pytest.raises(UserError) as refused:
-        single.parse_spec(["mode=threads", *(f"{name}={value}" for name, value in words.items())])
+        single.parse_spec([f"{name}={value}" for name, value in words.items()])
     assert line in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -225,19 +237,19 @@ def outcomes(trials: pd.DataFrame) -> dict[tuple[str, str], str]:
     return {(verdict.claim.id, verdict.set_up): verdict.outcome for verdict in claims.evaluate(trials)}
 
 
-def told(found: dict[tuple[str, str], str], *set_ups: str) -> set[str]:
+def outcomes_on(found: dict[tuple[str, str], str], *set_ups: str) -> set[str]:
     return {outcome for (_, set_up), outcome in found.items() if set_up in set_ups}
 
 
-def test_claims_say_what_the_trials_say() -> None:
+def test_claims_follow_the_trials() -> None:
     trials = made_up(CENTRES_NS, 5)
     of_today = outcomes(trials)
-    assert told(of_today, NOW, IN_CPP) == {REPRODUCED}
-    assert told(of_today, THEN) == {OPEN}, "nothing of then was measured"
+    assert outcomes_on(of_today, NOW, IN_CPP) == {REPRODUCED}
+    assert outcomes_on(of_today, THEN) == {OPEN}, "nothing of then was measured"
     of_then = outcomes(
         trials.assign(configuration=trials["configuration"].str.replace(" 25", " 11"), runtime=trials["runtime"] - 14)
     )
-    assert (told(of_then, THEN), told(of_then, NOW)) == ({REPRODUCED}, {OPEN})
+    assert (outcomes_on(of_then, THEN), outcomes_on(of_then, NOW)) == ({REPRODUCED}, {OPEN})
     turned = outcomes(
         made_up({**CENTRES_NS, "alloc": 1000.0, "owner": 1500.0, "cached": 400.0, "copy_on_keep": 5000.0}, 5)
     )
@@ -264,7 +276,7 @@ def ticked(language: str) -> dict[str, TrialRecord]:
 
 @pytest.mark.parametrize("topology", ["sharded", "pipeline"])
 @pytest.mark.parametrize("language", ["java", "cpp"])
-def test_real_time_has_books_of_every_ring_and_of_all(data: Path, language: str, topology: str) -> None:
+def test_real_time_accounts_for_every_ring_and_for_all(data: Path, language: str, topology: str) -> None:
     record = ticked(language)[topology]
     assert (record.status, record.reason) == ("ok", None), record.log_tail
     summary = single.summary_of(record)
@@ -278,6 +290,25 @@ def test_real_time_has_books_of_every_ring_and_of_all(data: Path, language: str,
     lost = sum(ring["lost"] for ring in rings)
     assert (summary["loss_ratio"], summary["packets"]) == (lost / 10_000, 10_000 - lost)
     assert summary["cpu_ns_per_packet"] is None, "who waits for ticks has no cost"
+
+
+def test_adaptive_trials_go_to_where_losses_begin_and_batch_stays_as_planned(data: Path) -> None:
+    asked = profile(adaptive=True, topologies=["sharded"], threads=[2], java=[], strategies=["alloc", "owner"])
+    (question,) = STUDY.questions(asked, Machine(cores=8))
+    cell, record = question.a, ticked("cpp")["sharded"]
+    assert isinstance(cell, ThreadsSpec) and cell.interval_ns is not None
+    assert [item.spec for item in STUDY.plan(asked, Machine(cores=8))] == [question.a, question.b]
+    measured: Any = copy.deepcopy(record.measurement)
+    for lost in (0, 500):
+        measured["ticked"]["figures"] |= {"lost": lost, "generated": 1000, "slip_max_ns": 0}
+        earlier = record.model_copy(update={"spec": cell.model_dump(), "measurement": measured})
+        placed = place_trial(asked, cell, 1, [earlier])
+        assert isinstance(placed, ThreadsSpec) and placed.interval_ns is not None and placed.block == 1
+        assert (placed.interval_ns > cell.interval_ns) == bool(lost)
+    assert place_trial(asked, cell, 2, [record.model_copy(update={"status": "crashed"})] * 2) is None
+    batch = cell.model_copy(update={"interval_ns": None, "input_queue_ms": None})
+    assert [place_trial(asked, batch, block, ()) is None for block in (0, 1)] == [False, True]
+    assert place_trial(asked.model_copy(update={"schedule": "sequential"}), batch, 1, ()) is not None
 
 
 @pytest.mark.parametrize(("apart", "kind"), [(0, "true_sharing"), (8, "false_sharing"), (64, None), (128, None)])
@@ -317,24 +348,3 @@ def test_a_trial_before_the_simulated_cache_does_the_same_work_and_finds_what_is
     for _, row in shared.iterrows():
         parts = row["true_sharing_per_packet"] + row["false_sharing_per_packet"]
         assert row["coherence_misses_per_packet"] == pytest.approx(parts)
-
-
-@pytest.mark.parametrize(
-    ("settings", "line"),
-    [
-        ({"seconds": 1, "packets": None}, "give packets=N or seconds=S"),
-        ({"seconds": 1}, "one of them"),
-        ({"counted": True}, "a simulated cache has no time"),
-        ({"threads": 16}, "threads before a simulated cache are 1 to 15, not 16"),
-        ({"packets": 100}, "packets 100 are no more than the"),
-        ({"language": "java"}, "language"),
-        ({"turn": 0}, "1 or more"),
-        ({"topology": "virtual"}, "topology virtual is of Java"),
-    ],
-)
-def test_what_can_t_be_simulated_is_refused_in_one_line(settings: dict[str, Any], line: str) -> None:
-    words = {"topology": "sharded", "threads": 2, "strategy": "alloc", **settings}
-    with pytest.raises(UserError, match=line):
-        single.parse_spec([
-            "mode=threads_sharing", *(f"{name}={value}" for name, value in words.items() if value is not None)
-        ])  # fmt: skip

@@ -1,6 +1,6 @@
 """``allocpool bench``: how fast parts of the instrument are, as ratios from interleaved rounds with their spread.
 
-A benchmark prints and keeps nothing, unless asked to: whoever reads it knows what else the machine was doing.
+A benchmark prints and keeps nothing, unless asked to: only its reader knows what else the machine was doing.
 """
 
 from __future__ import annotations
@@ -32,14 +32,20 @@ def bench_command() -> None:
 def _run(script: Path, *arguments: str | Path) -> None:
     status = subprocess.run([sys.executable, script, *arguments], check=False, cwd=home.home()).returncode
     if status:
-        raise UserError(f"{script.name} ended with {status}: what it printed says why")
+        raise UserError(f"{script.name} ended with {status}: see what it printed")
 
 
-@bench_command.command("gclog", context_settings=_PASS_ON)
-@_ARGUMENTS
-def gclog(arguments: Sequence[str]) -> None:
-    """Reading a G1 log with phases, MB/s on one core (--help for options)."""
-    _run(home.home() / "benchmarks" / "bench_gclog.py", *arguments)
+def _script(name: str, about: str) -> None:
+    """Add the command that runs ``benchmarks/bench_NAME.py``."""
+
+    @bench_command.command(name, help=f"{about} (--help for options).", context_settings=_PASS_ON)
+    @_ARGUMENTS
+    def command(arguments: Sequence[str]) -> None:
+        _run(home.home() / "benchmarks" / f"bench_{name}.py", *arguments)
+
+
+_script("gclog", "Reading a G1 log with phases, MB/s on one core")
+_script("store", "Records of a hundred made hosts: written and tidied a second, bytes")
 
 
 @bench_command.command("ring", context_settings=_PASS_ON)
@@ -52,17 +58,9 @@ def ring(arguments: Sequence[str]) -> None:
     pom = home.workloads_dir() / "pom.xml"
     maven = ["mvn", "--quiet", "--batch-mode", "-f", str(pom), "-pl", "ring", "-am", "package", "-DskipTests"]
     if subprocess.run(maven, check=False, env=find_javac().environment()).returncode:
-        raise UserError("the ring's Java module could not be built: what Maven printed says why")
-    jvm = find_runtime(25).libjvm
-    library = native_library().library
+        raise UserError("the ring's Java module could not be built: see what Maven printed")
+    jvm, library = find_runtime(25).libjvm, native_library().library
     _run(home.native_dir() / "bench" / "bench_ring.py", "--jvm", jvm, "--library", library, *arguments)
-
-
-@bench_command.command("store", context_settings=_PASS_ON)
-@_ARGUMENTS
-def store(arguments: Sequence[str]) -> None:
-    """Records of a hundred made hosts: written and tidied a second, bytes (--help for options)."""
-    _run(home.home() / "benchmarks" / "bench_store.py", *arguments)
 
 
 _ROUNDS = click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
@@ -90,7 +88,7 @@ def _taking_turns(specs: Iterable[str], rounds: int) -> dict[str, list[Any]]:
 @_ROUNDS
 @click.option("--cost", default="cpu_ns_per_packet", show_default=True, help="A figure of a trial's summary.")
 def ratio(specs: Sequence[str], rounds: int, cost: str) -> None:
-    """Trials against the first one, in turn: a cost of each, and its ratio to the first's, with intervals.
+    """A cost of each trial, in turns, and its ratio to the first's, with intervals.
 
     Each SPEC is what allocpool trial takes, in quotes; without any, allocating and the pool. Every trial is a fresh
     process.
@@ -145,7 +143,7 @@ def _parts_of(wall_s: float, cpu_s: float | None, measurement: Mapping[str, Any]
 @click.option("--minutes", type=click.FloatRange(0.1), help="Of each advice; 10, when left out.")
 @click.option("--long-minutes", type=click.FloatRange(0.1), help="Of each long plan; 60, when left out.")
 @click.option("--workload", "names", multiple=True, help="One of ten; may be repeated. All, when left out.")
-@click.option("--on-record", is_flag=True, help="Measure nothing: print what earlier runs of this machine say.")
+@click.option("--on-record", is_flag=True, help="Measure nothing: print the results of earlier runs on this machine.")
 @click.option("--keep", is_flag=True, help="Write the rows into data/checked, whose table page 09 shows.")
 def advice(
     minutes: float | None, long_minutes: float | None, names: Sequence[str], on_record: bool, keep: bool
@@ -160,12 +158,11 @@ def advice(
     from allocpool.studies.your_workload import check
     from allocpool.studies.your_workload.laboratory import Machine
 
-    for name in names:
-        if name not in check.WORKLOADS:
-            raise unknown_choice("workload", name, check.WORKLOADS)
+    if unknown := [name for name in names if name not in check.WORKLOADS]:
+        raise unknown_choice("workload", unknown[0], check.WORKLOADS)
     laboratory = Machine(starts=not on_record)
     for name in names or check.WORKLOADS:
-        lengths = (None, 0.0) if on_record else (minutes or check.MINUTES, long_minutes or check.LONG_MINUTES)
+        lengths = (None, None) if on_record else (minutes or check.MINUTES, long_minutes or check.LONG_MINUTES)
         found, long = check.check(name, lengths[0], lengths[1], laboratory)
         if not found.trials and not long.trials:
             click.echo(f"{name:10} nothing is on record")

@@ -148,7 +148,7 @@ def answer(measured: Measured) -> str:
     found = headlines(measured)
     if not found:
         return "**Not measured.** Nothing has been measured both allocating and with a pool yet."
-    long = long_windows.compared(measured.batch, long_windows.of_host(measured.batch).trials)
+    long = long_windows.compared(measured.batch, long_windows.of_host(measured.batch))
     doubts = long_windows.doubts(measured.rungs, long)
     return "  \n".join([*(each.text for each in found), *filter(None, [doubts]), by_size.sizes(measured.rungs)])
 

@@ -1,7 +1,6 @@
-"""``python -m allocpool.readme``: the answer and the picture of the README, made of the shipped results.
+"""``python -m allocpool.readme``: write the answer and the picture of the README, from the shipped results.
 
-What stands between the marks of ``README.md`` and the picture ``docs/answer.svg`` are made by this and by nothing else;
-a test holds them to the shipped tables.
+A test compares both with the shipped tables.
 """
 
 from __future__ import annotations
@@ -27,25 +26,20 @@ _MARKS = ("<!-- answer: made by `make readme` -->", "<!-- end of answer -->")
 
 
 def answer(measured: findings.Measured) -> str:
-    """The headlines of the first page over the shipped results, the figure, the table, where and when."""
+    """Return the headlines of the first page, the figure, the table, where and when."""
     about = findings.where_and_when(measured, findings.provenance(measured))
-    figure = drawn(measured)
-    parts = (
-        findings.answer(measured),
-        f"![{alt(figure)}]({PICTURE})",
-        findings.by_alive(measured).to_markdown(index=False),
-        about,
-    )
-    return "\n\n".join(part for part in parts if part)
+    image = f"![{alt(drawn(measured))}]({PICTURE})"
+    table = findings.by_alive(measured).to_markdown(index=False)
+    return "\n\n".join(filter(None, (findings.answer(measured), image, table, about)))
 
 
 def drawn(measured: findings.Measured) -> Figure:
-    """The chief figure: what a message costs by how many are alive."""
+    """Draw what a message costs by how many are alive."""
     return by_size.curve(findings.answered(measured), measured.last_level_cache_mb)
 
 
 def picture(measured: findings.Measured) -> str:
-    """The chief figure of the shipped results as SVG, the same whenever it is drawn."""
+    """Return the figure as SVG, the same whenever it is drawn."""
     text = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "allocpool", "svg.fonttype": "path"}):
         drawn(measured).savefig(text, format="svg", metadata={"Date": None}, facecolor="white")
@@ -53,7 +47,7 @@ def picture(measured: findings.Measured) -> str:
 
 
 def filled(text: str, measured: findings.Measured) -> str:
-    """The README with what stands between its marks made anew.
+    """Return the README with a new answer between its marks.
 
     Raises:
         UserError: a mark is missing.
@@ -65,25 +59,23 @@ def filled(text: str, measured: findings.Measured) -> str:
 
 
 def shipped() -> findings.Measured:
-    """The shipped tables, whatever was measured here.
+    """Return the shipped tables.
 
     Raises:
-        UserError: the reader's own results of that profile stand before them.
+        UserError: there are own results of that profile, which would be read instead.
     """
     mine = home.tidy_dir() / PROFILE
     if mine.is_dir() and any(mine.iterdir()):
-        raise UserError(f"{mine} stands before the shipped results: set ALLOCPOOL_DATA to an empty folder")
+        raise UserError(f"{mine} would be read instead of the shipped results: set ALLOCPOOL_DATA to an empty folder")
     return findings.Measured(PROFILE)
 
 
 def main() -> None:
     """Write the README and its picture."""
-    readme = home.home() / "README.md"
+    readme, target = home.home() / "README.md", home.home() / PICTURE
     measured = shipped()
     judge_by(measured.effect)
     readme.write_text(filled(readme.read_text(encoding="utf-8"), measured), encoding="utf-8")
-    target = home.home() / PICTURE
-    target.parent.mkdir(exist_ok=True)
     target.write_text(picture(measured), encoding="utf-8")
     print(json.dumps({"README": str(readme), "picture": str(target)}))
 

@@ -71,9 +71,8 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
     if "profile" in whole:
         keys = sorted(set(study.profile_model.model_fields) - {"profile"})
         raise UserError(f"unknown key 'profile': a profile is named with --profile (valid keys: {', '.join(keys)})")
-    changes = {
-        key: value for key, value in whole.items() if value is not None and _plain(value) != _plain(settings.get(key))
-    }
+    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in whole.items()}
+    changes = {key: value for key, value in plain.items() if value is not None and value != settings.get(key)}
     named = f"study {study.name}, profile {profile}"
     if changes:
         try:
@@ -233,10 +232,6 @@ def _read_settings(path: Path) -> dict[str, Any]:
     if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
         raise UserError(f"{path} holds no settings: write KEY: VALUE, a line each, first profile: {path.parent.name}")
     return settings
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str = "") -> list[str]:

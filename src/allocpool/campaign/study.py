@@ -93,16 +93,6 @@ class Mode:
 Profile = TypeVar("Profile", bound=StudyProfile)
 
 
-def no_questions(_profile: StudyProfile, _machine: Machine) -> list[Question[TrialSpec]]:
-    """Of a study that decides nothing by single figures."""
-    return []
-
-
-def no_cost(_record: TrialRecord) -> Any:
-    """Of a study without questions."""
-    return None
-
-
 def spelled(label: str) -> str:
     """Return a stored label as a stranger reads it: ``G1 / 25`` is ``G1, JDK 25``."""
     return re.sub(r" / (\d+)$", r", JDK \1", label).replace(" / ", ", ")
@@ -161,7 +151,7 @@ class Study(Generic[Profile]):
     tidy: Callable[[Sequence[TrialRecord]], dict[str, pd.DataFrame]]
     schemas: dict[str, DataFrameSchema]
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
-    questions: Callable[[Profile, Machine], list[Question[TrialSpec]]] = no_questions
-    cost: Callable[[TrialRecord], Any] = no_cost
+    questions: Callable[[Profile, Machine], list[Question[TrialSpec]]] = lambda profile, machine: []
+    cost: Callable[[TrialRecord], Any] = lambda record: None
     adaptive: Callable[[Profile, TrialSpec, int, Sequence[TrialRecord]], TrialSpec | None] | None = None
     readable: Readable = Readable()

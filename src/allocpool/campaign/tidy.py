@@ -383,7 +383,7 @@ def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]:
-    """Write each table to ``<folder>/<name>.parquet``, whole or not at all."""
+    """Write each table to ``<folder>/<name>.parquet``, atomically."""
     written = [folder / f"{name}.parquet" for name in tables]
     for path, table in zip(written, tables.values(), strict=True):
         with replacing(path) as scratch:

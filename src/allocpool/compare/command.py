@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 import scipy
 
 from allocpool import decisions
-from allocpool.compare.readers import BASE, CSV, NEW, Benchmark, plain, read
+from allocpool.compare.readers import BASE, CSV, HYPERFINE, NEW, Benchmark, plain, read
 from allocpool.errors import UserError, unknown_choice
 from allocpool.stats import ends, plural, significant
 
@@ -67,13 +67,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class Result:
-    """What `compare` found: the ``format`` of the files, a row for each benchmark, ``warnings``."""
+    """The verdicts of `compare`; ``format`` of the files."""
 
     format: str
     margin: float
     alpha: float
     rows: list[Row]
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str]
 
     def failed(self, fail_on: str | None) -> bool:
         """Return whether a benchmark has a verdict that ``fail_on`` names; controls have none."""
@@ -92,10 +92,11 @@ def compare(files: Sequence[Path], effect: float = decisions.EFFECT, alpha: floa
     kind, pairs, warnings = _paired(files)
     judged = []
     for pair in pairs:
-        problem = _problem(pair)
-        if problem:
+        if all(set(value) == {0.0} for one in (pair.base, pair.new) for value in one.processes):
+            continue  # as of no allocation on either side
+        if problem := _problem(pair):
             warnings.append(f"{pair.name} is left out: {problem}")
-        elif problem is None:
+        else:
             judged.append(pair)
     if not judged:
         raise UserError("; ".join(["nothing can be compared", *warnings]))
@@ -103,21 +104,12 @@ def compare(files: Sequence[Path], effect: float = decisions.EFFECT, alpha: floa
     decided = decisions.decide_together(sides, effect, alpha)
     rows = [
         Row(
-            benchmark=pair.name,
-            unit=pair.base.unit,
-            verdict=_VERDICTS[found.verdict],
-            ratio=_finite(found.ratio),
-            low=_finite(found.low),
-            high=_finite(found.high),
-            n_base=len(base),
-            n_new=len(new),
-            used=found.used,
-            more_trials=found.blocks_needed,
-            level=found.level,
-            control=pair.control,
+            pair.name, pair.base.unit, _VERDICTS[found.verdict],
+            _finite(found.ratio), _finite(found.low), _finite(found.high),
+            len(base), len(new), found.used, found.blocks_needed, found.level, pair.control,
         )
         for pair, (new, base), found in zip(judged, sides, decided, strict=True)
-    ]
+    ]  # fmt: skip
     warnings += _of_order(judged)
     for row, (new, base) in zip(rows, sides, strict=True):
         warnings += _of_trials(row, base, new, effect)
@@ -125,69 +117,60 @@ def compare(files: Sequence[Path], effect: float = decisions.EFFECT, alpha: floa
 
 
 def _paired(files: Sequence[Path]) -> tuple[str, list[Pair], list[str]]:
-    if len(files) == 1:
-        one = read(files[0], two_files=False)
-        base = one.sides.get(BASE, [])
-        if one.format == CSV:
-            for side in (BASE, NEW):
-                if side not in one.sides:
-                    raise UserError(f"{files[0]} has no trial of side {'a' if side == BASE else 'b'}: it needs both")
-            return one.format, *_by_name(base, one.sides[NEW], one.warnings)
-        if len(base) < 2 or not one.commands:
-            raise UserError(f"{files[0]} ({one.format}) has one side only: give two files, BASE and NEW")
-        first, *others = base
-        again = f"{first.name} (again"
-        pairs = [Pair(other.name, first, other, other.twin and other.name.startswith(again)) for other in others]
-        return one.format, pairs, one.warnings
-    both = [read(file, two_files=True) for file in files]
-    kinds = {each.format for each in both}
-    if len(kinds) > 1:
-        raise UserError(f"{files[0]} is {both[0].format}, {files[1]} is {both[1].format}: give both in one format")
-    left, right = (each.sides[BASE] for each in both)
+    both = [read(file, two_files=len(files) > 1) for file in files]
     warnings = list(dict.fromkeys(warning for each in both for warning in each.warnings))
-    if len(left) == len(right) == 1:  # commands of two builds differ in name
-        names = dict.fromkeys((left[0].name, right[0].name))
-        return kinds.pop(), [Pair(" -> ".join(names), left[0], right[0])], warnings
-    return kinds.pop(), *_by_name(left, right, warnings)
+    kind = both[0].format
+    if len(both) > 1:
+        if kind != both[1].format:
+            raise UserError(f"{files[0]} is {kind}, {files[1]} is {both[1].format}: give both in one format")
+        left, right = (each.sides[BASE] for each in both)
+        if len(left) == len(right) == 1:  # commands of two builds differ in name
+            (base,), (new,) = left.values(), right.values()
+            return kind, [Pair(" -> ".join(dict.fromkeys((base.name, new.name))), base, new)], warnings
+        return kind, *_by_name(left, right, warnings)
+    sides = both[0].sides
+    if kind == CSV:
+        for side, word in ((BASE, "a"), (NEW, "b")):
+            if side not in sides:
+                raise UserError(f"{files[0]} has no trial of side {word}: it needs both")
+        return kind, *_by_name(sides[BASE], sides[NEW], warnings)
+    first, *others = sides[BASE].values()
+    if not others or kind != HYPERFINE:
+        raise UserError(f"{files[0]} ({kind}) has one side only: give two files, BASE and NEW")
+    again = f"{first.name} (again"
+    return kind, [Pair(each.name, first, each, each.again and each.name.startswith(again)) for each in others], warnings
 
 
-def _by_name(left: list[Benchmark], right: list[Benchmark], warnings: list[str]) -> tuple[list[Pair], list[str]]:
-    bases, news = ({one.name: one for one in side} for side in (left, right))
-    for name in [*bases, *news]:
-        if (name in bases) != (name in news):
-            warnings = [
-                *warnings,
-                f"{name or 'the cell without a name'} is in {'BASE' if name in bases else 'NEW'} only",
-            ]
+def _by_name(
+    bases: Mapping[str, Benchmark], news: Mapping[str, Benchmark], warnings: Sequence[str]
+) -> tuple[list[Pair], list[str]]:
+    alone = [
+        f"{name or 'the cell without a name'} is in {'BASE' if name in bases else 'NEW'} only"
+        for name in [*bases, *news]
+        if (name in bases) != (name in news)
+    ]
     pairs = [Pair(name, base, news[name]) for name, base in bases.items() if name in news]
     if not pairs:
         raise UserError(f"no benchmark is in both: BASE has {_some(bases)}; NEW has {_some(news)}")
-    return pairs, warnings
+    return pairs, [*warnings, *alone]
 
 
-def _some(names: Sequence[str] | dict[str, Benchmark]) -> str:
+def _some(names: Sequence[str] | Mapping[str, Benchmark]) -> str:
     shown = list(names)
     return ", ".join(shown[:5]) + (f" and {len(shown) - 5} more" if len(shown) > 5 else "")
 
 
-def _problem(pair: Pair) -> str | None:
-    """Return why a pair can't be compared, empty where there is nothing to say of it, None where it can."""
-    if all(set(value) == {0.0} for one in (pair.base, pair.new) for value in one.processes):
-        return ""  # as of no allocation on either side
-    for one in (pair.base, pair.new):
-        if one.problem:
-            return one.problem
+def _problem(pair: Pair) -> str:
+    """Return why a pair can't be compared, empty where it can."""
+    if problem := pair.base.problem or pair.new.problem:
+        return problem
     if (pair.base.unit, pair.base.larger) != (pair.new.unit, pair.new.larger):
         return f"its units differ: {plain(pair.base.unit)} in BASE, {plain(pair.new.unit)} in NEW"
-    return None
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return ""
 
 
 def _of_order(pairs: Sequence[Pair]) -> Iterator[str]:
-    """Warnings of how trials were taken, of all benchmarks together."""
+    """Yield warnings of how trials were taken, of all benchmarks together."""
     if one := [pair.name for pair in pairs if pair.base.iterations_only or pair.new.iterations_only]:
         yield (
             f"all values are of one process: {_some(one)}; iterations of one process are not trials, and a difference "
@@ -200,14 +183,17 @@ def _of_order(pairs: Sequence[Pair]) -> Iterator[str]:
         )
 
 
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
 def _one_after_the_other(pair: Pair) -> bool:
-    starts = [[start for start in one.starts if start is not None] for one in (pair.base, pair.new)]
-    base, new = starts
+    base, new = ([start for start in one.starts if start is not None] for one in (pair.base, pair.new))
     return bool(base and new) and (max(base) < min(new) or max(new) < min(base))
 
 
 def _of_trials(row: Row, base: list[float], new: list[float], effect: float) -> Iterator[str]:
-    """Warnings of one benchmark's trials."""
+    """Yield warnings of one benchmark's trials."""
     name = f"{row.benchmark}: " if row.benchmark else ""
     for side, costs in (("BASE", base), ("NEW", new)):
         logs = np.log(costs)
@@ -227,16 +213,12 @@ def _drifts(logs: np.ndarray[Any, np.dtype[np.float64]], effect: float) -> bool:
     if logs.size < _DRIFTS or np.ptp(logs) == 0:
         return False
     half = logs.size // 2
-    apart = abs(float(logs[half:].mean() - logs[:half].mean())) > math.log(effect) / 2
-    if not apart:
+    if abs(float(logs[half:].mean() - logs[:half].mean())) <= math.log(effect) / 2:
         return False
     # Spearman's rank correlation and its p by Student's t; importing scipy.stats takes longer than all else here.
     rho = float(np.corrcoef(np.arange(logs.size), pd.Series(logs).rank())[0, 1])
     t = abs(rho) * math.sqrt((logs.size - 2) / max(1 - rho**2, 1e-300))
     return float(2 * scipy.special.stdtr(logs.size - 2, -t)) < 0.001
-
-
-# Output
 
 
 _HEAD = ("benchmark", "NEW / BASE", "interval", "verdict", "n", "more trials")
@@ -280,10 +262,8 @@ def _code(text: str) -> str:
 def as_json(result: Result, fail_on: str | None) -> str:
     """Return one JSON object."""
     found = asdict(result)
-    benchmarks, warnings = found.pop("rows"), found.pop("warnings")
-    return json.dumps(
-        {**found, "failed": result.failed(fail_on), "benchmarks": benchmarks, "warnings": warnings}, indent=1
-    )
+    last = {"benchmarks": found.pop("rows"), "warnings": found.pop("warnings")}
+    return json.dumps(found | {"failed": result.failed(fail_on)} | last, indent=1)
 
 
 def effect_of(margin: str) -> float:
@@ -304,23 +284,12 @@ def effect_of(margin: str) -> float:
 
 @click.command("compare", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.argument("files", nargs=-1, metavar="BASE NEW", type=click.Path(path_type=Path))
-@click.option(
-    "--margin",
-    default=f"{100 * (decisions.EFFECT - 1):.4g}%",
-    show_default=True,
-    help="Equivalence margin, for example 5%.",
-)
-@click.option(
-    "--alpha",
-    default=decisions.ALPHA,
-    show_default=True,
-    help="Share of decided benchmarks that may be wrong.",
-)
-@click.option(
-    "--fail-on",
-    metavar="|".join(FAIL_ON),
-    help="End with status 1 if a benchmark is slower; unproven: or inconclusive.",
-)
+@click.option("--margin", default=f"{100 * (decisions.EFFECT - 1):.4g}%", show_default=True,
+              help="Equivalence margin, for example 5%.")  # fmt: skip
+@click.option("--alpha", default=decisions.ALPHA, show_default=True,
+              help="Share of decided benchmarks that may be wrong.")  # fmt: skip
+@click.option("--fail-on", metavar="|".join(FAIL_ON),
+              help="End with status 1 if a benchmark is slower; unproven: or inconclusive.")  # fmt: skip
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 @click.option("--markdown", is_flag=True, help="Print a table for a pull request.")
 def compare_command(
@@ -333,7 +302,7 @@ def compare_command(
     you look and whenever you stop.
 
     \b
-    slower, faster   the whole interval of NEW / BASE (costs) lies above 1, or below
+    slower, faster   all of the interval of NEW / BASE (costs) lies above 1, or below
     equivalent       it lies within the margin
     inconclusive     not decided; the last column estimates how many more trials would do
 

@@ -1,7 +1,7 @@
-"""Read what benchmark tools write: each format is one row of `FORMATS`, recognised by its content.
+"""Read what benchmark tools write; the content decides the format.
 
 A trial is one process: the values that one process measured are averaged. A file may hold what several processes wrote,
-one after the other. Where all is of one process, each of its values counts as a trial, and a warning says so.
+one after the other. Where all is of one process, each of its values counts as a trial, with a warning.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ class Benchmark:
         larger: whether larger values are better.
         processes: the values of each process, in order of time.
         starts: when each process began, in seconds or in the order of blocks; None where the file does not record it.
-        twin: the same command measured before in the same document.
+        again: the same command was measured before in the same document.
         problem: why it cannot be compared; empty where it can.
     """
 
@@ -48,7 +48,7 @@ class Benchmark:
     larger: bool = False
     processes: list[tuple[float, ...]] = field(default_factory=list)
     starts: list[float | None] = field(default_factory=list)
-    twin: bool = False
+    again: bool = False
     problem: str = ""
 
     @property
@@ -68,44 +68,32 @@ class Benchmark:
 
 @dataclass
 class Trials:
-    """What a file holds: the name of its ``format``, its benchmarks by side (all under `BASE` where the format has no
-    sides), and ``warnings``; ``commands`` where benchmarks are what is to be compared."""
+    """What a file holds: its benchmarks by side and name (all under `BASE` where the format has no sides).
 
-    format: str
-    sides: dict[str, list[Benchmark]]
+    ``two_files``: it is one side of two.
+    """
+
+    two_files: bool
+    format: str = ""
+    sides: dict[str, dict[str, Benchmark]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    commands: bool = False
-
-
-class _Collected:
-    """Benchmarks by name while a file is read, process by process."""
-
-    def __init__(self, two_files: bool) -> None:
-        self.two_files = two_files
-        self.benchmarks: dict[str, Benchmark] = {}
-        self.warnings: list[str] = []
 
     def add(
-        self, name: str, numbers: list[float], unit: str, larger: bool = False, start: float | None = None,
-        twin: bool = False,
+        self, name: str, values: Iterable[Any], unit: str, larger: bool = False, start: float | None = None,
+        again: bool = False,
     ) -> None:  # fmt: skip
-        """Add the values of one process."""
+        """Add the values of one process to `BASE`, times in seconds."""
+        unit, factor = _in_seconds(unit)
+        numbers = tuple(_number(value) * factor for value in values)
         name = plain(name)
-        one = self.benchmarks.get(name)
-        if one is None:
-            one = self.benchmarks[name] = Benchmark(name, unit, larger, twin=twin)
+        one = self.sides.setdefault(BASE, {}).setdefault(name, Benchmark(name, unit, larger, again=again))
         if (one.unit, one.larger) != (unit, larger):
             one.problem = f"its units differ: {plain(one.unit)} and {plain(unit)}"
-        if not numbers:
-            return
-        for value in numbers:
-            if not 0 < value < math.inf:
-                one.problem = one.problem or f"{value:g} is not a positive number"
-        one.processes.append(tuple(numbers))
-        one.starts.append(start)
-
-    def done(self) -> tuple[list[Benchmark], list[str]]:
-        return [one for one in self.benchmarks.values() if one.processes], self.warnings
+        if wrong := [value for value in numbers if not 0 < value < math.inf]:
+            one.problem = one.problem or f"{wrong[0]:g} is not a positive number"
+        if numbers:
+            one.processes.append(numbers)
+            one.starts.append(start)
 
 
 def plain(text: object) -> str:
@@ -117,12 +105,20 @@ def plain(text: object) -> str:
 
 
 def _number(value: Any) -> float:
+    """Return a number of a JSON document; NaN of anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return math.nan
     try:
         return float(value)
     except OverflowError:
         return math.inf
+
+
+def _parsed(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 _SECONDS = {
@@ -137,17 +133,11 @@ def _in_seconds(unit: str) -> tuple[str, float]:
     top, slash, bottom = unit.partition("/")
     if top in _SECONDS:
         return f"s{slash}{bottom}", _SECONDS[top]
-    if bottom in _SECONDS:
-        return f"{top}/s", 1 / _SECONDS[bottom]
-    return unit, 1.0
-
-
-def _scaled(values: Iterable[Any], factor: float) -> list[float]:
-    return [_number(value) * factor for value in values]
+    return (f"{top}/s", 1 / _SECONDS[bottom]) if bottom in _SECONDS else (unit, 1.0)
 
 
 def _time(text: Any) -> float | None:
-    """Seconds of a date, those without a zone taken for UTC; None where it is none."""
+    """Return the seconds of a date, those without a zone taken for UTC; None where it is none."""
     try:
         when = datetime.fromisoformat(str(text))
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
@@ -155,64 +145,47 @@ def _time(text: Any) -> float | None:
         return None
 
 
-def _lists(value: Any) -> list[Any]:
+def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [item for item in _lists(value) if isinstance(item, dict)]
 
 
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-# JMH: a list of results; `rawData` has a list for each fork, with a value for each iteration.
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in _list(value) if isinstance(item, dict)]
 
 
-def _is_jmh(document: Any) -> bool:
-    return any("primaryMetric" in result for result in _dicts(document))
-
-
-def _read_jmh(document: Any, into: _Collected) -> None:
-    results = _dicts(document)
+def _read_jmh(_document: Any, results: list[dict[str, Any]], into: Trials) -> None:
+    """Read `rawData`, which has a list for each fork, with a value for each iteration."""
     modes = {(result.get("benchmark"), result.get("mode")) for result in results}
     several = len(modes) > len({name for name, _ in modes})
     for result in results:
-        metric = _dict(result.get("primaryMetric"))
+        metric, mode = _dict(result.get("primaryMetric")), str(result.get("mode"))
         parameters = "".join(f" {key}={value}" for key, value in _dict(result.get("params")).items())
-        mode = str(result.get("mode"))
         name = f"{result.get('benchmark')}{parameters}{f' {mode}' if several else ''}"
-        unit, factor = _in_seconds(str(metric.get("scoreUnit")))
-        forks = _lists(metric.get("rawData"))
+        forks = [_list(fork) for fork in _list(metric.get("rawData"))]
         if not forks:  # of mode `sample`: a histogram for each iteration, pairs of value and count
-            forks = [
-                [_histogram_mean(iteration) for iteration in _lists(fork)]
-                for fork in _lists(metric.get("rawDataHistogram"))
-            ]
+            histograms = [_list(fork) for fork in _list(metric.get("rawDataHistogram"))]
+            forks = [[_histogram_mean(iteration) for iteration in fork] for fork in histograms]
         for fork in forks:
-            into.add(name, _scaled(_lists(fork), factor), unit, larger=mode == "thrpt")
+            into.add(name, fork, str(metric.get("scoreUnit")), larger=mode == "thrpt")
 
 
 def _histogram_mean(pairs: Any) -> float:
-    known = [(_number(pair[0]), _number(pair[1])) for pair in _lists(pairs) if len(_lists(pair)) == 2]
+    known = [(_number(pair[0]), _number(pair[1])) for pair in _list(pairs) if len(_list(pair)) == 2]
     count = math.fsum(times for _, times in known)
     return math.fsum(value * times for value, times in known) / count if count > 0 else math.nan
 
 
-# hyperfine: `times` of each command (1.x), or `measurements` with the metrics of each run (2.0): a run is a process.
-
-
-def _is_hyperfine(document: Any) -> bool:
-    return any("times" in one or "measurements" in one for one in _dicts(_dict(document).get("results")))
-
-
-def _read_hyperfine(document: Any, into: _Collected) -> None:
+def _read_hyperfine(document: Any, results: list[dict[str, Any]], into: Trials) -> None:
+    """Read `times` of each command (1.x), or `measurements` with the metrics of each run (2.0); a run is a process."""
     metric = str(document.get("primary_metric", "time_wall_clock"))
     seen: dict[str, int] = {}
     start = _time(_dict(document.get("metadata")).get("start_time"))
-    order = sum(len(one.processes) for one in into.benchmarks.values())
-    for result in _dicts(document["results"]):
+    order = sum(len(one.processes) for one in into.sides.get(BASE, {}).values())
+    for result in results:
         name = str(result.get("command"))
         seen[name] = seen.get(name, 0) + 1
         if again := seen[name] > 1:
@@ -220,122 +193,114 @@ def _read_hyperfine(document: Any, into: _Collected) -> None:
         runs = _dicts(result.get("measurements"))
         figures = [_dict(run.get(metric)) for run in runs]
         unit = str(figures[0].get("unit")) if figures else "second"
-        values = [one.get("value") for one in figures] if figures else _lists(result.get("times"))
-        codes = [run.get("exit_code") for run in runs] if runs else _lists(result.get("exit_codes"))
+        values = [one.get("value") for one in figures] if figures else _list(result.get("times"))
+        codes = [run.get("exit_code") for run in runs] if runs else _list(result.get("exit_codes"))
         if failed := sum(code != 0 for code in codes):
             into.warnings.append(f"{plain(name)}: {failed} of {len(codes)} runs did not end with status 0")
-        unit, factor = _in_seconds(unit)
-        for value in _scaled(values, factor):
+        for value in values:
             order += 1  # within one file, runs are in order
             known = None if into.two_files and start is None else (start or 0.0) + 1e-6 * order
-            into.add(name, [value], unit, start=known, twin=again)
+            into.add(name, [value], unit, start=known, again=again)
 
-
-# Google Benchmark: a row for each repetition, and rows of aggregates; repetitions are of one process.
 
 _AGGREGATE = re.compile(r"_(mean|median|stddev|cv|BigO|RMS|min|max)$")
 
 
-def _is_google(document: Any) -> bool:
-    return any("real_time" in one or "run_type" in one for one in _dicts(_dict(document).get("benchmarks")))
-
-
-def _read_google(document: Any, into: _Collected) -> None:
-    start = _time(_dict(document.get("context")).get("date"))
-    rows: dict[tuple[str, str], list[float]] = {}
-    aggregates = 0
-    for row in _dicts(document["benchmarks"]):
+def _read_google(document: Any, results: list[dict[str, Any]], into: Trials) -> None:
+    """Read a row for each repetition, all of one process, but not the rows of aggregates."""
+    rows: dict[tuple[str, str], list[Any]] = {}
+    aggregates = False
+    for row in results:
         name = str(row.get("run_name") or row.get("name"))
         if row.get("run_type", "aggregate" if _AGGREGATE.search(name) else "iteration") != "iteration":
-            aggregates += 1
+            aggregates = True
         elif row.get("error_occurred"):
             into.warnings.append(f"{plain(name)} ended with an error: {plain(row.get('error_message', ''))}")
         else:
-            unit, factor = _in_seconds(str(row.get("time_unit", "ns")))
-            rows.setdefault((name, unit), []).extend(_scaled([row.get("real_time")], factor))
+            rows.setdefault((name, str(row.get("time_unit", "ns"))), []).append(row.get("real_time"))
     if aggregates and not rows:
         into.warnings.append("it holds aggregates only: run it without --benchmark_report_aggregates_only")
     for (name, unit), values in rows.items():
-        into.add(name, values, unit, start=start)
+        into.add(name, values, unit, start=_time(_dict(document.get("context")).get("date")))
 
 
-# pyperf: `runs` of each benchmark, a process each; calibrations have no values.
-
-
-def _is_pyperf(document: Any) -> bool:
-    return any("runs" in one for one in _dicts(_dict(document).get("benchmarks")))
-
-
-def _read_pyperf(document: Any, into: _Collected) -> None:
-    common = _dict(document.get("metadata"))
-    for benchmark in _dicts(document["benchmarks"]):
-        shared = common | _dict(benchmark.get("metadata"))
+def _read_pyperf(document: Any, results: list[dict[str, Any]], into: Trials) -> None:
+    """Read `runs` of each benchmark, a process each; calibrations have no values."""
+    for benchmark in results:
+        shared = _dict(document.get("metadata")) | _dict(benchmark.get("metadata"))
         for run in _dicts(benchmark.get("runs")):
             about = shared | _dict(run.get("metadata"))
-            unit, factor = _in_seconds(str(about.get("unit", "second")))
-            name, when = str(about.get("name", "benchmark")), _time(about.get("date"))
-            into.add(name, _scaled(_lists(run.get("values")), factor), unit, start=when)
+            unit, name = str(about.get("unit", "second")), str(about.get("name", "benchmark"))
+            into.add(name, _list(run.get("values")), unit, start=_time(about.get("date")))
 
 
-# Go: lines `BenchmarkName-8  100  12.3 ns/op  4 B/op`; each process starts with lines as `goos: linux`.
+class Format(NamedTuple):
+    """A JSON format: the key of its list of results (empty: the document is that list), keys of which a result has one,
+    and its reader of document and results."""
+
+    name: str
+    results: str
+    keys: set[str]
+    read: Callable[[Any, list[dict[str, Any]], Trials], None]
+
+    def results_of(self, document: Any) -> list[dict[str, Any]]:
+        """Return the results of a document of this format; none of another one."""
+        found = _dicts(_dict(document).get(self.results) if self.results else document)
+        return found if any(self.keys & set(result) for result in found) else []
+
+
+JSON_FORMATS = (
+    Format("JMH JSON", "", {"primaryMetric"}, _read_jmh),
+    Format(HYPERFINE := "hyperfine JSON", "results", {"times", "measurements"}, _read_hyperfine),
+    Format("pyperf JSON", "benchmarks", {"runs"}, _read_pyperf),
+    Format("Google Benchmark JSON", "benchmarks", {"real_time", "run_type"}, _read_google),
+)
+GO, CSV = "Go benchmark text", "CSV"
+FORMATS = (*(one.name for one in JSON_FORMATS), GO, CSV)
 
 _GO_LINE = re.compile(r"^Benchmark\S*\s+\d+\s+\S+\s+\S+", re.MULTILINE)
 _GO_KEY = re.compile(r"(goos|goarch|pkg|cpu):\s*(.*)")
 _GO_LARGER = {"lower": False, "higher": True}
 
 
-def _is_go(text: str) -> bool:
-    return bool(_GO_LINE.search(text))
-
-
-def _read_go(text: str, into: _Collected) -> None:
+def _read_go(text: str, into: Trials) -> None:
+    """Read lines `BenchmarkName-8  100  12.3 ns/op  4 B/op`; each process starts with lines as `goos: linux`."""
     better: dict[str, bool] = {}
     lines = text.splitlines()
-    for words in (line.split() for line in lines if line.startswith("Unit")):
-        if len(words) > 2 and words[0] == "Unit":
-            found = dict(word.partition("=")[::2] for word in words[2:])
-            if found.get("better") in _GO_LARGER:
-                better[words[1]] = _GO_LARGER[found["better"]]
+    for words in (line.split() for line in lines if line.startswith("Unit ")):
+        found = dict(word.partition("=")[::2] for word in words[2:])
+        if found.get("better") in _GO_LARGER:
+            better[words[1]] = _GO_LARGER[found["better"]]
     values: dict[tuple[str, str], list[float]] = {}
     unknown: set[str] = set()
     package, in_header = "", False
 
     def end_process() -> None:
         for (name, unit), numbers in values.items():
-            tidy, factor = _in_seconds(unit)
-            into.add(f"{name} [{tidy}]", _scaled(numbers, factor), tidy, larger=better.get(unit, unit.endswith("/s")))
+            larger = better.get(unit, unit.endswith("/s"))
+            into.add(f"{name} [{_in_seconds(unit)[0]}]", numbers, unit, larger)
         values.clear()
 
     for line in lines:
-        if not _GO_LINE.match(line):
-            if key := _GO_KEY.match(line):
-                if not in_header:
-                    end_process()
-                in_header = True
-                package = key[2] if key[1] == "pkg" else package
-            continue
-        in_header = False
-        name, _, *pairs = line.split()
-        for number, unit in zip(pairs[::2], pairs[1::2], strict=False):
-            if unit not in better and not unit.endswith(("/op", "/s")):
-                unknown.add(unit)
-                continue
-            values.setdefault((f"{package}.{name}" if package else name, unit), []).append(_parsed(number))
+        if _GO_LINE.match(line):
+            in_header = False
+            name, _, *pairs = line.split()
+            for number, unit in zip(pairs[::2], pairs[1::2], strict=False):
+                if unit in better or unit.endswith(("/op", "/s")):
+                    values.setdefault((f"{package}.{name}" if package else name, unit), []).append(_parsed(number))
+                else:
+                    unknown.add(unit)
+        elif key := _GO_KEY.match(line):
+            if not in_header:
+                end_process()
+            in_header = True
+            package = key[2] if key[1] == "pkg" else package
     end_process()
     into.warnings += [
-        f"{plain(unit)} is left out: whether more is better is not said; a line 'Unit {plain(unit)} better=lower' does"
+        f"{plain(unit)} is left out: whether more is better is unknown; add a line 'Unit {plain(unit)} better=lower'"
         for unit in sorted(unknown)
     ]
 
-
-def _parsed(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-# CSV: a row for each trial.
 
 _COLUMNS = ("block", "side", "value", "cell")
 
@@ -344,7 +309,8 @@ def _is_csv(text: str) -> bool:
     return "value" in re.split(r'[\s,;|"]+', text.split("\n", 1)[0].strip())
 
 
-def _read_csv(text: str, path: Path, two_files: bool) -> dict[str, list[Benchmark]]:
+def _read_csv(text: str, path: Path, into: Trials) -> None:
+    """Read a row for each trial."""
     delimiter = next((c for c in text.split("\n", 1)[0] if c in ",;\t|"), ";")
     rows = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
     header = [word.strip() for word in next(rows)]
@@ -353,83 +319,56 @@ def _read_csv(text: str, path: Path, two_files: bool) -> dict[str, list[Benchmar
             raise unknown_choice("column", column, _COLUMNS)
     if len(set(header)) < len(header):
         raise UserError(f"{path} has a column twice: {', '.join(header)}")
-    needed = ("value",) if two_files else ("side", "value")
-    for column in needed:
+    for column in ("value",) if into.two_files else ("side", "value"):
         if column not in header:
             raise UserError(f"{path} has no column {column!r}: it needs block, side, value and may have cell")
-    if two_files and "side" in header:
+    if into.two_files and "side" in header:
         raise UserError(f"{path} has a column 'side': give it alone, or two files without that column")
-    lines: list[int] = []
-    words: list[str] = []
-    for k, row in enumerate(rows, 2):
+    trials: dict[int, list[str]] = {}
+    for line, row in enumerate(rows, 2):
         if row and len(row) != len(header):
-            raise UserError(f"{path}, line {k} has {len(row)} fields: the first line has {len(header)}")
+            raise UserError(f"{path}, line {line} has {len(row)} fields: the first line has {len(header)}")
         if row:
-            lines.append(k)
-            words += row
-    if not lines:
+            trials[line] = row
+    if not trials:
         raise UserError(f"{path} has no trial: it needs a line for each")
-    columns = {column: [word.strip() for word in words[k :: len(header)]] for k, column in enumerate(header)}
-    texts = columns["value"]
-    if delimiter != "," and any("," in value for value in texts):  # a decimal comma; a point then is no number
-        texts = [value.replace(".", "?").replace(",", ".") for value in texts]
-    values = [_parsed(value) for value in texts]
-    for k, found, value in zip(lines, columns["value"], values, strict=True):
-        if not 0 < value < math.inf:
-            raise UserError(f"{path}, line {k}: value {plain(found)} is not a positive number")
-    named = columns.get("side", [BASE] * len(values))
-    for word in set(named):
+    frame = pd.DataFrame.from_dict(trials, orient="index", columns=header).map(str.strip)
+    texts = frame["value"]
+    if delimiter != "," and texts.str.contains(",").any():  # a decimal comma; a point then is no number
+        texts = texts.str.replace(".", "?").str.replace(",", ".")
+    values = texts.map(_parsed)
+    if not (fine := values.between(0, math.inf, "neither")).all():
+        wrong: Any = fine.idxmin()
+        raise UserError(f"{path}, line {wrong}: value {plain(frame['value'][wrong])} is not a positive number")
+    usual = {"side": BASE, "cell": "", "block": ""}
+    frame = frame.assign(value=values, **{name: word for name, word in usual.items() if name not in header})
+    frame["cell"] = frame["cell"].map(plain)
+    for word in frame["side"].unique():
         if word not in SIDES:
             raise unknown_choice("side", word, SIDES)
-    blocks = _in_order(columns["block"]) if "block" in columns else np.arange(len(values), dtype=float)
-    cells = [plain(cell) for cell in columns["cell"]] if "cell" in columns else ""
-    frame = pd.DataFrame({"side": named, "cell": cells, "value": values, "block": blocks})
-    frame = frame.sort_values("block", kind="stable")
-    ordered = "block" in columns and not two_files
-    sides: dict[str, list[Benchmark]] = {}
+    ordered = "block" in header
+    if ordered:
+        frame = frame.assign(block=_ranks(frame["block"].tolist())).sort_values("block", kind="stable")
     for (side, cell), own in frame.groupby([frame["side"].map(SIDES), "cell"], sort=False):
-        one = Benchmark(str(cell), processes=list(zip(own["value"].tolist())))
-        one.starts = own["block"].tolist() if ordered else [None] * len(own)
-        sides.setdefault(str(side), []).append(one)
-    return sides
+        starts = own["block"].tolist() if ordered and not into.two_files else [None] * len(own)
+        one = Benchmark(str(cell), processes=[(value,) for value in own["value"].tolist()], starts=starts)
+        into.sides.setdefault(str(side), {})[one.name] = one
 
 
-def _in_order(words: list[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _ranks(words: list[str]) -> list[float]:
     """Return the rank of each block: by number where all are, else numbers inside of words count as numbers."""
-    try:
-        ranks = {word: float(word) for word in dict.fromkeys(words)}
-    except ValueError:
-        ranks = {"": math.nan}
-    if not all(map(math.isfinite, ranks.values())):
-        ranks = {word: float(rank) for rank, word in enumerate(sorted(dict.fromkeys(words), key=_natural))}
-    return np.array([ranks[word] for word in words])
+    numbers = {word: _parsed(word) for word in words}
+    if all(map(math.isfinite, numbers.values())):
+        return [numbers[word] for word in words]
+    order = {word: float(rank) for rank, word in enumerate(sorted(numbers, key=_natural))}
+    return [order[word] for word in words]
 
 
 def _natural(word: str) -> list[Any]:
     """Return the parts of a word as they sort: text and numbers take turns, a number by its length and its digits."""
     parts: list[Any] = re.split(r"(\d+)", word)
-    digits = [part.lstrip("0") for part in parts[1::2]]
-    parts[1::2] = [(len(part), part) for part in digits]
+    parts[1::2] = [(len(digits := part.lstrip("0")), digits) for part in parts[1::2]]
     return parts
-
-
-@dataclass(frozen=True)
-class Format:
-    """One row of `FORMATS`: ``recognises`` a JSON document or a text, ``reads`` it into what is collected."""
-
-    name: str
-    recognises: Callable[[Any], bool]
-    reads: Callable[[Any, _Collected], None]
-
-
-JSON_FORMATS = (
-    Format("JMH JSON", _is_jmh, _read_jmh),
-    Format("hyperfine JSON", _is_hyperfine, _read_hyperfine),
-    Format("pyperf JSON", _is_pyperf, _read_pyperf),
-    Format("Google Benchmark JSON", _is_google, _read_google),
-)
-GO, CSV = "Go benchmark text", "CSV"
-FORMATS = (*(one.name for one in JSON_FORMATS), GO, CSV)
 
 
 def read(path: Path, two_files: bool) -> Trials:
@@ -439,32 +378,32 @@ def read(path: Path, two_files: bool) -> Trials:
         UserError: no such file, too large, no format that is known, cut off, or without a trial.
     """
     text = _text(path)
-    into = _Collected(two_files)
+    into = Trials(two_files)
     if text.lstrip()[:1] in ("{", "["):
-        kind: Format | None = None
         for document in _documents(text, path):
-            known, kind = kind, next((one for one in JSON_FORMATS if one.recognises(document)), None)
+            kind = next((one for one in JSON_FORMATS if one.results_of(document)), None)
             if kind is None:
                 raise _unknown(path)
-            if known not in (kind, None):
+            if into.format not in (kind.name, ""):
                 raise UserError(f"{path} mixes formats: give each alone")
-            kind.reads(document, into)
-        assert kind is not None
-        name = kind.name
-    elif _is_go(text):
-        name = GO
+            into.format = kind.name
+            kind.read(document, kind.results_of(document), into)
+    elif _GO_LINE.search(text):
+        into.format = GO
         _read_go(text, into)
     elif _is_csv(text):
+        into.format = CSV
         try:
-            return Trials(CSV, _read_csv(text, path, two_files))
+            _read_csv(text, path, into)
         except csv.Error as error:
             raise UserError(f"{path} can't be read as CSV: {error}") from None
     else:
         raise _unknown(path)
-    benchmarks, warnings = into.done()
-    if not benchmarks:
-        raise UserError(f"{path} ({name}) has no trial" + "".join(f"; {warning}" for warning in warnings))
-    return Trials(name, {BASE: benchmarks}, warnings, commands=name == "hyperfine JSON")
+    into.sides = {side: {name: one for name, one in every.items() if one.processes}
+                  for side, every in into.sides.items()}  # fmt: skip
+    if not any(into.sides.values()):
+        raise UserError(f"{path} ({into.format}) has no trial" + "".join(f"; {warning}" for warning in into.warnings))
+    return into
 
 
 def _unknown(path: Path) -> UserError:

@@ -167,7 +167,9 @@ class _NotLess(Ordering):
 
 @dataclass(frozen=True)
 class Judged(Ordering):
-    """An expected ordering whose p values the study computes."""
+    """An expected ordering whose p values the study computes; NaN where a side has no figure."""
+
+    chances: tuple[float, float] | None = field(default=(math.nan, math.nan), kw_only=True)
 
     @property
     def equivalent(self) -> bool:
@@ -253,9 +255,9 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[Ordering]
                                cells=((cell,), ()))  # fmt: skip
         return
     if test.rising:
-        others = [name for name in cells.keys if name != test.rising]
+        fixed = [name for name in cells.keys if name != test.rising]
         by_size = sorted(larger, key=lambda cell: cell.facts[test.rising or ""])
-        for _, sizes in _grouped(by_size, others).items():
+        for _, sizes in _grouped(by_size, fixed).items():
             for smaller, more in itertools.pairwise(sizes):
                 yield _ordering(test, cells, more, smaller)
         return

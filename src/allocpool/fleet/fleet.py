@@ -7,29 +7,26 @@ trial, a lost scheduler those that run, and the same command goes on.
 
 from __future__ import annotations
 
-import gc
 import logging
-import multiprocessing
 import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from allocpool import home
 from allocpool.campaign.campaign import Campaign, CampaignStatus, measure_together
-from allocpool.campaign.registry import study_named
 from allocpool.campaign.study import Machine, Study, StudyProfile
 from allocpool.errors import UserError
 from allocpool.files import replacing
 from allocpool.fleet import worker
-from allocpool.machine.host import NAME, Host, read_host, usable_cores
+from allocpool.machine.host import NAME, Host, read_host
 from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, TrialRecord, read_record
@@ -50,8 +47,6 @@ _FIRST_S = 30.0
 """Within which a scheduler has to answer."""
 _JOINED_S = 180.0
 """Within which a first machine has to take part: batch systems are slow to start workers."""
-_MANY = 1_000
-"""Trials whose tables are worth a process."""
 _T = TypeVar("_T")
 
 
@@ -246,8 +241,8 @@ Answer = tuple[str | None, str]
 class _RemoteLauncher(Launcher):
     """What another machine answers to specs; repetitions have one answer."""
 
-    def __init__(self, remote: RemoteHost, answers: Mapping[TrialSpec, Answer]) -> None:
-        self.answers = dict(answers)
+    def __init__(self, remote: RemoteHost) -> None:
+        self.answers: dict[TrialSpec, Answer] = {}
         self._remote = remote
 
     def ask(self, specs: Iterable[TrialSpec], try_flags: bool = False) -> None:
@@ -279,18 +274,14 @@ class _RemoteLauncher(Launcher):
 
 
 class HostCampaign(Campaign):
-    """One study under one profile on a machine of the fleet, whose records are kept here; ``answers`` are those that it
-    has given before."""
+    """One study under one profile on a machine of the fleet, whose records are kept here."""
 
-    def __init__(
-        self, study: Study[Any], profile: StudyProfile, remote: RemoteHost, answers: Mapping[TrialSpec, Answer] = {}
-    ) -> None:
-        self.launcher = _RemoteLauncher(remote, answers)
-        super().__init__(study, profile, self.launcher)
+    def __init__(self, study: Study[Any], profile: StudyProfile, remote: RemoteHost) -> None:
+        launcher = _RemoteLauncher(remote)
+        super().__init__(study, profile, launcher)
         self.remote = remote
         self.where = f"{remote.name}: "
-        if not answers:
-            self.launcher.ask(item.spec for item in self.plan() if not item.unavailable)
+        launcher.ask(item.spec for item in self.plan() if not item.unavailable)
 
     @cached_property
     def host(self) -> Host:
@@ -328,24 +319,6 @@ def keep(files: Mapping[str, bytes], folder: Path) -> None:
             scratch.write_bytes(content)
 
 
-def make_tables(
-    study: str, profile: StudyProfile, host: Host, cores: int, answers: Mapping[TrialSpec, Answer]
-) -> CampaignStatus:
-    """Make and write the tables of one study on one host; return how far it is."""
-    nowhere: Any = None  # all has been answered
-    campaign = HostCampaign(study_named(study), profile, RemoteHost(nowhere, host, cores, "here"), answers)
-    campaign.tables()
-    return campaign.status()
-
-
-def table_makers() -> Executor:
-    """Return a process for each processor to make tables: one alone would take long for those of a hundred hosts.
-
-    They collect no garbage: records and rows are kept until they are written, and looking takes as long again.
-    """
-    return ProcessPoolExecutor(usable_cores(), multiprocessing.get_context("spawn"), initializer=gc.disable)
-
-
 @dataclass
 class HostResult:
     """How a host's campaigns ended: the state of each by its study, or in one line why they did not go on."""
@@ -370,31 +343,28 @@ def run_on(
     threads: list[threading.Thread] = []
     begun_s = time.monotonic()
     waiting = False
-    with table_makers() as makers:
-        while True:
-            with suppress(Lost):  # each host reports it
-                fleet.look()
-            for fingerprint, host in list(fleet.hosts.items()):
-                if fingerprint not in results:
-                    results[fingerprint] = HostResult(host.name)
-                    work = (host, campaigns, minutes, makers, results[fingerprint])
-                    # Ctrl-C does not wait for trials elsewhere, which end there.
-                    threads.append(threading.Thread(target=_run_host, args=work, daemon=True))
-                    threads[-1].start()
-            if threads and not any(thread.is_alive() for thread in threads):
-                return list(results.values())
-            waited_s = time.monotonic() - begun_s
-            if not threads and waited_s > _JOINED_S:
-                raise UserError(f"no machine takes part: start a worker on each with `{START}`, of this commit")
-            if not threads and not waiting and waited_s > _LOOK_S:
-                report(f"waiting for machines: start a worker on each with `{START}`, of this commit")
-                waiting = True
-            time.sleep(_LOOK_S)
+    while True:
+        with suppress(Lost):  # each host reports it
+            fleet.look()
+        for fingerprint, host in list(fleet.hosts.items()):
+            if fingerprint not in results:
+                results[fingerprint] = HostResult(host.name)
+                work = (host, campaigns, minutes, results[fingerprint])
+                # Ctrl-C does not wait for trials elsewhere, which end there.
+                threads.append(threading.Thread(target=_run_host, args=work, daemon=True))
+                threads[-1].start()
+        if threads and not any(thread.is_alive() for thread in threads):
+            return list(results.values())
+        waited_s = time.monotonic() - begun_s
+        if not threads and waited_s > _JOINED_S:
+            raise UserError(f"no machine takes part: start a worker on each with `{START}`, of this commit")
+        if not threads and not waiting and waited_s > _LOOK_S:
+            report(f"waiting for machines: start a worker on each with `{START}`, of this commit")
+            waiting = True
+        time.sleep(_LOOK_S)
 
 
-def _run_host(
-    host: RemoteHost, campaigns: Sequence[Campaign], minutes: float | None, makers: Executor, result: HostResult
-) -> None:
+def _run_host(host: RemoteHost, campaigns: Sequence[Campaign], minutes: float | None, result: HostResult) -> None:
     here: list[HostCampaign] = []
     took_s: dict[str, float] = {}
     try:
@@ -409,6 +379,5 @@ def _run_host(
     except Exception as error:  # of any kind: that of a thread is reported by nobody else
         result.problem = f"{host.name}: {type(error).__name__}: {' '.join(str(error).split())}"
     for own in here:  # of what is finished, however it ended
-        asked = (own.study.name, own.profile, own.host, host.cores, own.launcher.answers)
-        done = make_tables(*asked) if len(own.tasks) < _MANY else makers.submit(make_tables, *asked).result()
-        result.states[own.study.name] = replace(done, seconds=took_s.get(own.study.name, 0.0))
+        own.tables()
+        result.states[own.study.name] = own.status(took_s.get(own.study.name, 0.0))

@@ -37,13 +37,18 @@ NEVER_FREED_BYTES = 1064
 _EXPECTED_NS_PER_PACKET = 250.0
 
 
-class WindowSpec(PacketsSpec):
+class Lengths(BaseModel):
     """What a measured window must hold to be long enough, beyond its seconds."""
 
     min_laps: float = Field(default=LAPS, ge=0, description="the measured window lasts at least so many laps")
-    min_collections: int = Field(default=0, ge=0, description="and as many collections that pause")
     longest_factor: float = Field(default=2.0, ge=1, le=1000, description="but at most so many times its seconds")
     min_old_cycles: int = Field(default=0, ge=0, description="and as many complete cycles of the old generation")
+
+
+class WindowSpec(PacketsSpec, Lengths):
+    """A trial with a measured window."""
+
+    min_collections: int = Field(default=0, ge=0, description="as many collections that pause")
 
     @model_validator(mode="after")
     def _can_collect(self) -> Self:
@@ -54,7 +59,18 @@ class WindowSpec(PacketsSpec):
         return self
 
 
-class BatchSpec(WindowSpec):
+class Iterations(BaseModel):
+    """How batch trials warm up and measure."""
+
+    steady: bool = Field(
+        default=False,
+        description="warm up until a dozen young collections have trained the collector and the cost is level; "
+        "iterations are then of equal numbers of packets",
+    )
+    iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000, description="of trials that are not steady")
+
+
+class BatchSpec(WindowSpec, Iterations):
     """One batch trial: ``seconds`` of measured iterations, or exactly ``packets`` from the first to the last."""
 
     CHILD: ClassVar[str] = "allocpool.packets.child.batch"
@@ -63,11 +79,6 @@ class BatchSpec(WindowSpec):
     seconds: float | None = Field(default=None, gt=0, le=3600, description="measured, after the warm-up")
     packets: int | None = Field(default=None, gt=0, le=10**12, description="exactly, from the first to the last")
     warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="at least, before the measured window")
-    steady: bool = Field(
-        default=False,
-        description="warm up until a dozen young collections have trained the collector and the cost is level; "
-        "iterations are then of equal numbers of packets",
-    )
     warmup_packets: int = Field(
         # G1 25 needs 15 million before a pool's cost is level, and 45 million for a dozen young collections.
         default_factory=lambda spec: scaled(60_000_000, spec["scale"]),
@@ -77,7 +88,6 @@ class BatchSpec(WindowSpec):
         default_factory=lambda spec: scaled(100_000, spec["scale"], smallest=256),
         gt=0, le=10**9, description="of a steady trial: packets of one iteration",
     )  # fmt: skip
-    iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000, description="of any other: length of one iteration")
 
     def expected_seconds(self) -> float:
         measured_s = self.seconds if self.seconds is not None else (self.packets or 0) * _EXPECTED_NS_PER_PACKET / 1e9
@@ -95,23 +105,16 @@ class BatchSpec(WindowSpec):
         return self
 
 
-class Sizes(StudyProfile):
+class Sizes(StudyProfile, Lengths, Iterations):
     """Sizes and durations of batch trials."""
 
     scale: float = Field(gt=0, le=4)
     seconds: float = Field(gt=0, le=3600)
     warmup_seconds: float = Field(ge=0, le=600)
-    steady: bool = Field(default=False, description="trials warm up until the collector is trained and the cost level")
-    warmup_packets: int | None = Field(default=None, gt=0, le=10**12, description="the most of such a warm-up")
+    warmup_packets: int | None = Field(default=None, gt=0, le=10**12, description="of a steady trial, at most")
     iteration_packets: int | None = Field(default=None, gt=0, le=10**9, description="of an iteration of such a trial")
-    iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000)
-    longest_factor: float = Field(
-        default=2.0, ge=1, le=1000, description="a window is at most so many times its seconds"
-    )
-    min_old_cycles: int = Field(default=0, ge=0, description="a window holds as many complete old cycles, if it can")
     epsilon_heap_mb: int = Field(default=4096, gt=0, description="Epsilon never collects: its trials end by memory")
-    min_laps: float = Field(default=LAPS, ge=0, description="a trial lasts at least so many")
-    min_collections: int = Field(default=COLLECTIONS, ge=0, description="and as many collections, where there are any")
+    min_collections: int = Field(default=COLLECTIONS, ge=0, description="in a window, where there are any")
     monotonic_mb: int = Field(default=4096, gt=0, description="nor does a monotonic resource ever free")
     timeout_s: float = Field(default=120.0, gt=0)
 
@@ -126,7 +129,7 @@ class Window(BaseModel):
 
 
 class Selection(BaseModel):
-    """Every configuration x strategy x case; with windows of its own length, where it states one."""
+    """Every configuration x strategy x case; ``window`` replaces the length of the profile."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

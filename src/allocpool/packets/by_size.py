@@ -6,9 +6,10 @@ shows the opposite, it states where the answer turns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -25,8 +26,6 @@ from allocpool.packets.tables import comparison_table
 
 SIDES = ("pool", "allocate")
 NO_DIFFERENCE, INCONCLUSIVE, NOT_MEASURED = "no difference", "inconclusive", "not measured"
-Kind = str
-"""A side, ``turns``, `NO_DIFFERENCE`, `INCONCLUSIVE` or `NOT_MEASURED`."""
 _USUAL_ALIVE = 200_000
 """The published case B: a headline states the ratio at the number of messages nearest to it."""
 RUNG_COLUMNS = (
@@ -43,7 +42,8 @@ def rungs(trials: pd.DataFrame) -> pd.DataFrame:
     """
     parts = []
     choices = trials[(trials["mode"] == "batch") & ~trials["collector"].isin(cell_data.CONTROLS)]
-    for (host_id, scale), part in choices.groupby(["host_id", "scale"], sort=False):
+    groups: Any = choices.groupby(["host_id", "scale"], sort=False)
+    for (host_id, scale), part in groups:
         pools = part[part["strategy"] == "pool"].drop_duplicates(["configuration", "case"])
         pools = pools.assign(alive=pools["queue_size"] + pools["stored_count"])
         facts = pools[["configuration", "case", "alive", "heap_mb", "pool_size"]]
@@ -69,11 +69,14 @@ def _has_side(rows: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True)
 class Headline:
-    """The answer for one configuration, named as `labels.name_of` does; ``kind`` is a side only where no size and no
-    machine on record shows the other one."""
+    """The answer for one configuration, named as `labels.name_of` does.
+
+    ``kind``: ``turns``, `NO_DIFFERENCE`, `INCONCLUSIVE`, `NOT_MEASURED`, or a side, where no size and no machine on
+    record shows the other one.
+    """
 
     configuration: str
-    kind: Kind
+    kind: str
     text: str
 
     def _repr_markdown_(self) -> str:
@@ -224,11 +227,10 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
     )
 
 
-def table(own: pd.DataFrame, alive: Sequence[int] = ()) -> pd.DataFrame:
+def table(own: pd.DataFrame) -> pd.DataFrame:
     """Return one row per configuration and one column per number of messages alive: side and by how many times, in
     brackets where it is not shown."""
     rows = own[own["n"] > 0]
-    rows = rows[rows["alive"].isin(alive)] if len(alive) else rows
     texts = []
     for row in records(rows):
         side = "pool" if row.ratio >= 1 else "allocate"

@@ -74,9 +74,8 @@ def configuration_order(rows: pd.DataFrame) -> list[str]:
 
 
 def configuration_of(row: Any) -> Configuration:
-    """Return the configuration of a row of a table, by the row's `CONFIGURATION_FACTS`."""
-    facts = {fact: getattr(row, fact) for fact in CONFIGURATION_FACTS}
-    return Configuration(**{fact: value for fact, value in facts.items() if not pd.isna(value)})
+    """Return the configuration of one of the `records` of a table."""
+    return Configuration.of(row._asdict())
 
 
 def cells_of(
@@ -142,7 +141,7 @@ def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]
     done = with_cost(trials[[*CONFIGURATION, "block", "status", "ns_per_packet"]])
     costs = done.set_index("block")["ns_per_packet"].astype(float)
     groups: Any = done.groupby(list(CONFIGURATION), observed=True).indices
-    return {tuple(map(str, key)): costs.iloc[rows] for key, rows in groups.items()}
+    return {(str(a), str(b), str(c)): costs.iloc[rows] for (a, b, c), rows in groups.items()}
 
 
 def by_block(trials: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:

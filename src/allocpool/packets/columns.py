@@ -34,7 +34,7 @@ from allocpool.campaign.tidy import (
 )
 from allocpool.errors import choices_of
 from allocpool.packets.laps import lap_packets
-from allocpool.packets.measurement import BatchMeasurement, Stretches
+from allocpool.packets.measurement import BatchMeasurement, Phases
 from allocpool.packets.specs import Configuration, Options
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.trial.record import TrialRecord
@@ -237,7 +237,7 @@ def _warm_up_row(measurement: BatchMeasurement) -> Row:
     return row
 
 
-def cost_since_start(windows: Stretches, first_ns: int) -> float | None:
+def cost_since_start(windows: Phases, first_ns: int) -> float | None:
     """Return the wall time per packet of the first ``first_ns`` since the first packet, ns.
 
     What a shorter trial has not run of it counts at the cost of its measured window.

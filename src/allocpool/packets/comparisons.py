@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -86,8 +86,6 @@ collectors of today, of which Parallel stands for "CMS" and the generational ZGC
 alone."""
 THEN, AS_PARALLEL, AS_CMS, NOW, IN_CPP = SET_UPS
 THEN_AND_NOW = (THEN, NOW)
-ON_CMS = (AS_PARALLEL, AS_CMS, NOW)
-"""Of claims about what the article calls CMS."""
 PUBLISHED = "published"
 
 
@@ -136,7 +134,7 @@ class Batch:
         gaps = {key: gap_of(group).text for key, group in groups}
         known = self.facts[["language", "layout", "family", "collector"]].astype(object)
         known = known.loc[cell_data.configuration_order(self.facts.reset_index())]
-        facts: dict[str, Any] = known.where(known.notna(), None).to_dict("index")
+        facts: dict[Any, Any] = known.where(known.notna(), None).to_dict("index")
         if self._set_up:
             for layout in PUBLISHED_LAYOUTS["java"]:
                 control = {"language": "java", "layout": layout, "family": None, "collector": "epsilon"}
@@ -152,8 +150,3 @@ class Batch:
             ],
             ("layout", "collector", "strategy", "case"),
         )  # fmt: skip
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return ``a, b and c``."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from allocpool.trial.measurement import CpuTime, Iteration, Outcome
 
 
-class Stretches(TypedDict):
+class Phases(TypedDict):
     """The iterations of each part of a batch trial; the parts follow each other without a pause."""
 
     fill: list[Iteration]
@@ -39,7 +39,7 @@ class BatchMeasurement(TypedDict):
 
     set_up_ns: int
     fill_packets: int
-    iterations: Stretches
+    iterations: Phases
     warm_up: NotRequired[WarmUp | None]
     old_cycles: NotRequired[int | None]
     """Complete cycles of the old generation within the measured window; None where nothing collects."""

@@ -9,13 +9,12 @@ from __future__ import annotations
 import pandas as pd
 
 from allocpool.evidence import reference
-from allocpool.packets.specs import DEFAULT_ALLOCATOR, OPTIONS
+from allocpool.packets.specs import Configuration
 from allocpool.runtimes.collectors import collector_named
 
 ARTICLE = "To allocate or to pool?, pzemtsov.github.io, 2019-01-17"
-READ_AS = {"CMS": ("parallel", "cms"), "G1": ("g1",), "ZGC": ("zgc",)}
-"""The collectors that the article's rows of each name may have run on, the likeliest first."""
-LIKELIEST = {name: collectors[0] for name, collectors in READ_AS.items()}
+LIKELIEST = {"CMS": "parallel", "G1": "g1", "ZGC": "zgc"}
+"""The collector that the article's rows of each name most likely ran on."""
 
 
 def published_batch() -> pd.DataFrame:
@@ -67,17 +66,9 @@ def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) ->
     keys = ["language", "layout", "family", "strategy", "case"]
     keyed = rows.assign(family=families_of(rows).fillna(""))
     merged = keyed.merge(published.assign(family=published["family"].fillna("")), on=keys, how="left")
-    merged.loc[varied(merged), [name for name in published if name not in keys]] = None
+    differs = [bool(Configuration.of(row).beyond_layout) for row in merged.to_dict("records")]
+    merged.loc[differs, [name for name in published if name not in keys]] = None
     return merged.drop(columns="family")
-
-
-def varied(rows: pd.DataFrame) -> pd.Series:
-    """Return whether each row (with the facts of a configuration) differs from its layout's published one."""
-    found = (rows["allocator"].astype(object).fillna(DEFAULT_ALLOCATOR) != DEFAULT_ALLOCATOR) | rows["steps"].notna()
-    for option in OPTIONS.values():
-        # As texts: a column without any value has no type that compares.
-        found |= rows[option.field].astype(str) == str(option.value)
-    return found
 
 
 def published_as_trials() -> pd.DataFrame:

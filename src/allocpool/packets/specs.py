@@ -235,7 +235,7 @@ class Configuration(Options):
         return configuration
 
     @classmethod
-    def of(cls, row: Mapping[str, Any] | pd.Series) -> Self:
+    def of(cls, row: Mapping[Any, Any] | pd.Series) -> Self:
         """Return the configuration of a row of a table, by its columns."""
         values = {name: row[name] for name in cls.model_fields if not pd.isna(row[name])}
         return cls.model_validate(values | ({"runtime": int(values["runtime"])} if "runtime" in values else {}))
@@ -245,11 +245,6 @@ class Configuration(Options):
         defaults = type(self).model_fields
         fields = (OPTIONS[word].field for word in words)
         return self.model_copy(update={field: defaults[field].default for field in fields})
-
-    @property
-    def plain(self) -> Self:
-        """The same with its layout's default steps and no option."""
-        return self.without(*OPTIONS).model_copy(update={"steps": self.row.steps.default})
 
     def require_known_words(self) -> None:
         """Check every word.
@@ -373,7 +368,7 @@ class PacketsSpec(TrialSpec, Options):
     """A trial of the packets workload; sizes left out follow from layout, strategy, case and scale."""
 
     processes: ClassVar[int] = 1
-    """Processes of the trial that hold its whole memory at the same time."""
+    """Processes of the trial that each hold all of its memory at the same time."""
 
     language: Language
     layout: Annotated[str, OneOf("layout", LAYOUT_NAMES)]

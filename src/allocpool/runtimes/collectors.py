@@ -167,7 +167,7 @@ _ROWS = {
             },
             last=23,
             colour="#56b4e9",
-            # On 21, beside the generational one, its names begin with X (src/hotspot/share/gc/x).
+            # On 21, where the generational one is ZGC too, its names begin with X (src/hotspot/share/gc/x).
             thread_names=("RuntimeWorker", *(first + rest for first in "ZX" for rest in _ZGC_THREADS)),
             smallest_heap_mb=48,  # on 11 it does not start below 40
             # On 11 an array of 256 KiB or more takes a page of 32 MiB (zGlobals.hpp: ZPageSizeMedium), whatever the

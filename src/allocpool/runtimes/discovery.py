@@ -62,20 +62,6 @@ class BrokenRuntime(Exception):
     """A folder that was meant to be a Java home and does not work."""
 
 
-def _properties(java_home: Path) -> dict[str, str]:
-    """Return the properties that a Java reports: asked once, then remembered while its launcher does not change."""
-    java = java_home / "bin" / "java"
-    if not java.is_file():
-        raise BrokenRuntime("there is no bin/java in it")
-    answers = Remembered(home.build_dir() / "remembered" / "runtimes.json")
-    key = f"{java} {java.stat().st_mtime_ns}"
-    said = answers.get(key)
-    if said is None:
-        said = _ask(java)
-        answers.remember(key, said)
-    return dict(_PROPERTY.findall(said))
-
-
 OBEYED = ("_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
 """Variables whose options every JVM obeys. No trial gets them."""
 
@@ -109,15 +95,23 @@ def feature_of(version: str) -> int:
 
 
 def probe(java_home: Path, origin: Origin) -> Runtime:
-    """Return the runtime at ``java_home`` as it reports itself; BrokenRuntime where it does not start."""
-    properties = _properties(java_home)
+    """Return the runtime at ``java_home`` as it reports itself: asked once, then remembered while its launcher does not
+    change. BrokenRuntime where it does not start."""
+    java = java_home / "bin" / "java"
+    if not java.is_file():
+        raise BrokenRuntime("there is no bin/java in it")
+    answers = Remembered(home.build_dir() / "remembered" / "runtimes.json")
+    key = f"{java} {java.stat().st_mtime_ns}"
+    answer = answers.get(key)
+    if answer is None:
+        answer = _ask(java)
+        answers.remember(key, answer)
+    properties: dict[str, str] = dict(_PROPERTY.findall(answer))
+    version = properties["java.specification.version"]
     return Runtime(
-        feature=feature_of(properties["java.specification.version"]),
-        home=java_home,
-        version=properties.get("java.runtime.version", properties["java.specification.version"]),
-        vendor=properties.get("java.vendor", "unknown"),
-        origin=origin,
-    )
+        feature_of(version), java_home, properties.get("java.runtime.version", version),
+        properties.get("java.vendor", "unknown"), origin,
+    )  # fmt: skip
 
 
 _OF_USER, USERS_LIST = "ALLOCPOOL_JDK_", "ALLOCPOOL_JDKS"
@@ -181,12 +175,9 @@ def _embedded_runtime(feature: int) -> Runtime | None:
 
 def system_homes() -> Iterator[Path]:
     """Yield Java homes installed on this machine, the likeliest first, without repetition; not probed."""
-    seen: set[Path] = set()
-    candidates: list[Path] = []
-    if os.environ.get("JAVA_HOME"):
-        candidates.append(Path(os.environ["JAVA_HOME"]))
-    if os.environ.get("CONDA_PREFIX"):
-        candidates += [Path(os.environ["CONDA_PREFIX"]) / "lib" / "jvm", Path(os.environ["CONDA_PREFIX"])]
+    conda = os.environ.get("CONDA_PREFIX")
+    named = (os.environ.get("JAVA_HOME"), conda and f"{conda}/lib/jvm", conda)
+    candidates = [Path(value) for value in named if value]
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         java = Path(folder) / "java"
         if folder and java.is_file():
@@ -200,13 +191,10 @@ def system_homes() -> Iterator[Path]:
         "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
     ):
         candidates += sorted(Path("/").glob(pattern.removeprefix("/")))
-    sdkman = Path.home() / ".sdkman" / "candidates" / "java"
-    candidates += sorted(sdkman.glob("*"))
-    for candidate in candidates:
-        resolved = candidate.resolve()
-        if resolved not in seen and (resolved / "bin" / "java").is_file():
-            seen.add(resolved)
-            yield resolved
+    candidates += sorted((Path.home() / ".sdkman" / "candidates" / "java").glob("*"))
+    for candidate in dict.fromkeys(each.resolve() for each in candidates):
+        if (candidate / "bin" / "java").is_file():
+            yield candidate
 
 
 def _system_runtimes() -> Iterator[Runtime]:
@@ -233,15 +221,10 @@ def find_runtime(feature: int) -> Runtime:
     runtime = _runtime(check_release(feature))
     if runtime is not None:
         return runtime
-    if feature in FEATURES:
-        raise UserError(
-            f"there is no Java {feature} here: run `make setup` (or `python -m allocpool.runtimes`), "
-            f"or set {_OF_USER}{feature} to one of your own"
-        )
-    raise UserError(
-        f"there is no Java {feature} here: choose one of {', '.join(map(str, find_runtimes())) or 'none'}, "
-        f"or set {_OF_USER}{feature} to the folder of a JDK {feature}"
-    )
+    remedy = "run `make setup` (or `python -m allocpool.runtimes`)"
+    if feature not in FEATURES:
+        remedy = f"choose one of {', '.join(map(str, find_runtimes())) or 'none'}"
+    raise UserError(f"there is no Java {feature} here: {remedy}, or set {_OF_USER}{feature} to a JDK {feature}")
 
 
 def find_runtimes() -> dict[int, Runtime]:

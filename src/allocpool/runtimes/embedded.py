@@ -106,7 +106,7 @@ def _archive_classes(java_home: Path, scratch: Path) -> None:
             subprocess.run(
                 command, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ARCHIVE_TIMEOUT_S
             )
-            made.rename(java_home / "lib" / "server" / name)  # whole or not at all: others may start it in that time
+            made.rename(java_home / "lib" / "server" / name)  # atomic: others may start it
 
 
 def _download(feature: int, folder: Path) -> Path:

@@ -6,6 +6,7 @@ Embedded runtimes hold none. Code that must run on 11 is compiled with ``--relea
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,16 +33,12 @@ class Javac:
 def find_javac() -> Javac:
     """Return the newest JDK with a compiler; among equals the first found (user's own, ``JAVA_HOME``, path, system).
     UserError where none is new enough."""
-    best: Runtime | None = None
+    found: list[Runtime] = []
     for candidate in (*user_homes(), *system_homes()):
-        if not (candidate / "bin" / "javac").is_file():
-            continue
-        try:
-            runtime = probe(candidate, "system")
-        except BrokenRuntime:
-            continue
-        if best is None or runtime.feature > best.feature:
-            best = runtime
+        if (candidate / "bin" / "javac").is_file():
+            with suppress(BrokenRuntime):
+                found.append(probe(candidate, "system"))
+    best = max(found, key=lambda runtime: runtime.feature, default=None)
     if best is None or best.feature < OLDEST_JAVAC:
         available = f"the newest found is a JDK {best.feature} in {best.home}" if best else "none was found"
         raise UserError(

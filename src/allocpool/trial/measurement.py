@@ -22,7 +22,7 @@ class Outcome(TypedDict):
 
 
 class Failure(TypedDict):
-    """A trial that came to no measurement, and one line that says why."""
+    """A trial that came to no measurement, and the reason in one line."""
 
     status: Literal["failed", "invalid", "crashed", "out_of_memory"]
     reason: str

@@ -175,7 +175,7 @@ def _steal_share(begin: Activity, end: Activity) -> float | None:
 def _other_share(begin: Activity, end: Activity, own_s: float) -> float | None:
     total_s = end.total_s - begin.total_s
     if total_s <= 0:
-        return None  # no time passed that the kernel's clock ticks could tell
+        return None  # less than a tick of the kernel's clock has passed
     return min(max(end.busy_s - begin.busy_s - own_s, 0.0) / total_s, 1.0)
 
 

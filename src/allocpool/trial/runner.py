@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 from allocpool import home
 from allocpool.errors import UserError
@@ -123,7 +123,10 @@ def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
         raise UserError(f"the machine's lock {path} can't be opened ({error}): set ALLOCPOOL_LOCK to another") from None
     with os.fdopen(descriptor, "r+", encoding="utf-8", errors="replace") as lock:
         ends_s = time.monotonic() + patience_s
-        while not _taken(lock):
+        while True:
+            with suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
             if time.monotonic() >= ends_s:
                 holder = printable(lock.read(_HOLDER_LETTERS)).strip() or "unknown"
                 raise UserError(f"another campaign is measuring on this machine ({holder}): wait for it or stop it")
@@ -134,20 +137,14 @@ def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
         yield
 
 
-def _taken(lock: TextIO) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 def run_trial(
     task: Task, launch: Launch, host: Host, meter: PaceMeter, disturbed_beyond: float | None = None
 ) -> TrialRecord:
     """Run one trial to its record; ``disturbed_beyond`` is the limit of `disturbance`. KeyboardInterrupt kills the
     child, leaves no record and is raised again."""
-    _empty(task.folder)
+    if task.folder.exists():  # of an interrupted attempt
+        shutil.rmtree(task.folder)
+    task.folder.mkdir(parents=True)
     asked = {"spec": task.spec.model_dump(mode="json"), "launch": launch.model_dump(mode="json")}
     write_atomically(task.folder / SPEC, json.dumps(asked, indent=1))
     command = (sys.executable, "-m", "allocpool.trial.child", str(task.folder))
@@ -162,8 +159,8 @@ def run_trial(
     status, reason, measurement = _outcome(task.folder, exit_code, task.spec)
     if status in ("killed", "crashed") and memory_kills() > kills_before:
         status, reason = "out_of_memory", "the kernel ended it: there was no memory left"
-    fault = interrupted or log_fault(task.folder / GC_LOG, measurement, _logs(launch)) if status == "ok" else None
-    if fault:
+    logs = launch.jvm is not None and any(GC_LOG in flag for flag in launch.jvm.flags)
+    if status == "ok" and (fault := interrupted or log_fault(task.folder / GC_LOG, measurement, logs)):
         status, reason = "invalid", fault
     noise = noise.model_copy(update=_compilations(task.folder, measurement))
     record = TrialRecord(
@@ -177,17 +174,6 @@ def run_trial(
         os.fsync(log.fileno())  # a record vouches for its log, so it is not to be on disk before it
     write_atomically(task.folder / RESULT, record.model_dump_json(indent=1))
     return record.model_copy(update={"directory": str(task.folder)})
-
-
-def _empty(folder: Path) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
-
-
-def _logs(launch: Launch) -> bool:
-    """Return whether the trial's JVM is to leave a log of its collections."""
-    return launch.jvm is not None and any(GC_LOG in flag for flag in launch.jvm.flags)
 
 
 def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str, Any]:
@@ -273,19 +259,12 @@ def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Stat
     if exit_code != -signal.SIGKILL and (last := next((line for line in said if _NO_MEMORY.search(line)), None)):
         return "out_of_memory", last, None
     if exit_code < 0:
-        name = _signal_name(-exit_code)
+        known = -exit_code in set(signal.Signals)  # a real-time signal has no name
+        name = signal.Signals(-exit_code).name if known else f"signal {-exit_code}"
         if -exit_code in (signal.SIGKILL, signal.SIGTERM):
             return "killed", f"ended by {name}, not by this package", None
         return "crashed", f"ended by {name}", None
     return "failed", said[-1] if said else f"exit status {exit_code} without a word", None
-
-
-def _signal_name(number: int) -> str:
-    """Return ``SIGKILL``, or the number of a real-time signal, which has no name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _tail(folder: Path) -> str:

@@ -101,11 +101,9 @@ class Stops(BaseModel):
 
 
 class _Kept(BaseModel):
-    """The content of the file next to a log; valid for this reader, and a log of this size and time."""
+    """The content of the file next to a log, valid for ``of``: this reader, and a log of this size and time."""
 
-    reader: str
-    size: int
-    mtime_ns: int
+    of: str
     stops: Stops
 
 
@@ -145,17 +143,16 @@ def stops_of(record: TrialRecord) -> Stops | None:
     if seen is None or not seen.st_size:
         return None
     log = Path(record.directory) / GC_LOG
-    beside = log.with_name(KEPT)
+    cache, of = log.with_name(KEPT), f"{_reader_hash()} {seen.st_size} {seen.st_mtime_ns}"
     # A file that is missing, cut or of another version is made anew.
     with suppress(OSError, ValueError):
-        kept = _Kept.model_validate_json(beside.read_bytes())
-        if (kept.reader, kept.size, kept.mtime_ns) == (_reader_hash(), seen.st_size, seen.st_mtime_ns):
+        kept = _Kept.model_validate_json(cache.read_bytes())
+        if kept.of == of:
             return kept.stops
-    stops = read_stops(log)
-    kept = _Kept(reader=_reader_hash(), size=seen.st_size, mtime_ns=seen.st_mtime_ns, stops=stops)
+    kept = _Kept(of=of, stops=read_stops(log))
     with suppress(OSError):  # raw data that nobody may write to is read each time
-        write_atomically(beside, kept.model_dump_json())
-    return stops
+        write_atomically(cache, kept.model_dump_json())
+    return kept.stops
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,4 @@
-"""A batch trial: fill queue and store, warm up, measure.
-
-The stretches follow each other without a pause in the same process; only their records are kept apart.
-"""
+"""A batch trial: fill queue and store, warm up, measure, without a pause."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from allocpool.trial.child.gc_log import PAUSING, TRAINING, Collections, old_cyc
 from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 20
-"""Iterations of a stretch whose length is a number of packets."""
+"""Iterations of a part whose length is a number of packets."""
 _AT_ONCE = 8
 """Iterations between two looks at what a steady trial still lacks."""
 _FEWEST_ITERATIONS = 20
@@ -55,7 +52,6 @@ class _Window:
         self.allocated_bytes: int | None = 0
 
     def run(self) -> None:
-        """Measure."""
         first_ns = round(self._spec["seconds"] * 1e9)
         self._more(first_ns)
         longest_ns = self._spec["longest_factor"] * first_ns
@@ -66,7 +62,7 @@ class _Window:
             self._more(max(1, round(min(left_ns, first_ns / 2))))
 
     def old_cycles(self) -> int:
-        """Complete cycles of the old generation within the window."""
+        """Return complete cycles of the old generation within the window."""
         return old_cycles(self._log, self.iterations[0][0], self.iterations[-1][1])
 
     def _length_ns(self) -> int:
@@ -97,7 +93,7 @@ class _Window:
 
 
 def _pieces(work: packets.Packets, spec: dict[str, Any]) -> list[Iteration]:
-    """A few iterations of equal numbers of packets."""
+    """Run a few iterations of equal numbers of packets."""
     return work.run_packets(_AT_ONCE * spec["iteration_packets"], spec["iteration_packets"])
 
 
@@ -119,7 +115,7 @@ def _until_steady(work: packets.Packets, spec: dict[str, Any], folder: Path) -> 
 
 
 def _is_level(iterations: list[Iteration]) -> bool:
-    """Whether the last third of the iterations costs what the third before it does."""
+    """Return whether the last third of the iterations costs what the third before it does."""
     third = len(iterations) // 3
     if third < _FEWEST_IN_A_THIRD:
         return False
@@ -175,7 +171,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
         "checksum": work.checksum(),
         "allocated_bytes": allocated_bytes,
         "peak_rss_mb": peak_mb,
-        # Every block has the same objects alive, and what never collects can't tell the living from the dead.
+        # Every block has the same objects alive, and what never collects can't separate the living from the dead.
         "live_objects": work.live_objects() if spec["block"] == 0 and not never_frees(spec["collector"]) else None,
         "disorder_bytes": disorder_bytes,
         "memory": work.memory(),

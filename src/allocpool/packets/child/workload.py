@@ -1,10 +1,10 @@
-"""The packets workload behind one face, whichever language does the work."""
+"""The packets workload in this process, in either language."""
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import Any, Protocol
+from typing import Any
 
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.packets.measurement import Memory
@@ -13,40 +13,8 @@ from allocpool.trial.child.accounting import peak_rss_mb
 from allocpool.trial.measurement import Iteration, OutOfMemory
 
 
-class Packets(Protocol):
-    """A packets workload that is set up and can be run, stretch after stretch."""
-
-    def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:
-        """Receive exactly so many packets."""
-
-    def run_for(self, duration_ns: int, iteration_ns: int) -> list[Iteration]:
-        """Receive packets until the duration has passed."""
-
-    def counts(self) -> dict[str, int]:
-        """What happened since the start of the trial."""
-
-    def allocated_bytes(self) -> int | None:
-        """What the latest run allocated on the Java heap, in this thread; None in C++."""
-
-    def checksum(self) -> str:
-        """Sixteen hex digits over everything parsed and stored."""
-
-    def disorder_bytes(self) -> float | None:
-        """Return the mean distance in memory, bytes, of packets that the queue yields one after the other, of a sample
-        of at most 10,000; None where there are no two or their addresses can't be had."""
-
-    def audit(self) -> str:
-        """One line on what is wrong with FIFO, store and pool; empty when nothing is."""
-
-    def live_objects(self) -> int | None:
-        """Objects that a full collection leaves on the Java heap, the JVM's own included; None without a heap."""
-
-    def memory(self) -> Memory:
-        """What its memory is: columns of table ``trials``."""
-
-
 class JavaPackets:
-    """The Java workload, in this process through JPype."""
+    """The Java workload, through JPype."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
         jvm.start(launch)
@@ -62,37 +30,47 @@ class JavaPackets:
         )
 
     def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:
+        """Receive exactly so many packets."""
         return _triples(self.trial.runPackets(packets, iteration_packets))
 
     def run_for(self, duration_ns: int, iteration_ns: int) -> list[Iteration]:
+        """Receive packets until the duration has passed."""
         return _triples(self.trial.runFor(duration_ns, iteration_ns))
 
     def counts(self) -> dict[str, int]:
+        """Return what happened since the start of the trial."""
         names = [str(name) for name in self.trial.countNames()]
         return dict(zip(names, (int(count) for count in self.trial.counts()), strict=True))
 
     def allocated_bytes(self) -> int | None:
+        """Return what the latest run allocated on the Java heap, in this thread; None in C++."""
         return int(self.trial.allocatedBytes())
 
     def checksum(self) -> str:
+        """Return sixteen hex digits over everything parsed and stored."""
         return f"{int(self.trial.checksum()) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
 
     def disorder_bytes(self) -> float | None:
+        """Return the mean distance in memory, bytes, of packets that the queue yields one after the other, of a sample
+        of at most 10,000; None where there are no two or their addresses can't be had."""
         mean = float(self.trial.disorderBytes())
         return None if math.isnan(mean) else mean
 
     def audit(self) -> str:
+        """Return one line on what is wrong with FIFO, store and pool; empty when nothing is."""
         return str(self.trial.audit())
 
     def live_objects(self) -> int | None:
+        """Return the objects that a full collection leaves on the heap, the JVM's included; None without one."""
         return jvm.live_objects()
 
     def memory(self) -> Memory:
+        """Return columns of table ``trials``."""
         return {"huge_pages_mb": memory.huge_pages_mb()}
 
 
 class CppPackets:
-    """The C++ workload, in this process through cffi."""
+    """The C++ workload, through cffi; methods as of `JavaPackets`."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
         self._ffi, self._library = native.load(launch)
@@ -161,8 +139,11 @@ class CppPackets:
         return [(records[i].start_ns, records[i].end_ns, records[i].packets) for i in range(written)]
 
 
+Packets = JavaPackets | CppPackets
+
+
 def library_memory(spec: dict[str, Any]) -> str | None:
-    """The memory that the library is asked for; None for what the layout takes, which a preloaded allocator serves."""
+    """Return the memory resource to ask the library for; None where ``new`` serves, preloaded or not."""
     return None if spec["allocator"] in ALLOCATORS else str(spec["allocator"])
 
 
@@ -172,13 +153,12 @@ def _triples(flat: Any) -> list[Iteration]:
 
 
 def make(spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> Packets:
-    """The workload that the spec names, set up in this process."""
-    kind = JavaPackets if spec["language"] == "java" else CppPackets
-    return kind(spec, launch, max_iterations)
+    """Return the workload that the spec names, set up in this process."""
+    return (JavaPackets if spec["language"] == "java" else CppPackets)(spec, launch, max_iterations)
 
 
 def out_of_memory(error: Exception, language: str) -> OutOfMemory | None:
-    """The outcome of a trial that ended with an exhausted heap, or None when the error is another one."""
+    """Return the outcome of a trial that ended with an exhausted heap, or None when the error is another one."""
     if isinstance(error, MemoryError) or (language == "java" and jvm.is_out_of_memory(error)):
         reason = str(error).strip().splitlines()[0]
         return {"status": "out_of_memory", "reason": reason, "peak_rss_mb": peak_rss_mb()}

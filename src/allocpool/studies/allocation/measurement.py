@@ -12,25 +12,27 @@ Record = tuple[int, int, int, int, int]
 """(start_ns, end_ns, count, alloc_ns, free_ns) of an iteration: the fields of ``ap_buffers_iteration``."""
 
 
-class Stretches(TypedDict):
-    """The records of each stretch."""
+class Spent(TypedDict):
+    """What all but JMH's trials report."""
 
-    warmup: list[Record]
-    measured: list[Record]
-
-
-class BuffersMeasurement(TypedDict):
-    """What modes ``allocation`` and ``access`` share."""
-
-    iterations: Stretches
     cpu: CpuTime
     peak_rss_mb: float
     allocator_version: str | None
 
 
-class Books(TypedDict):
-    """What the allocator's own counters say of one round, or the JVM's of the measured window; None: they don't
-    tell."""
+class Iterations(TypedDict):
+    warmup: list[Record]
+    measured: list[Record]
+
+
+class BuffersMeasurement(Spent):
+    """What modes ``allocation`` and ``access`` share."""
+
+    iterations: Iterations
+
+
+class Counters(TypedDict):
+    """The allocator's counters of one round, or the JVM's of the measured window; None: not reported."""
 
     held_bytes: int | None
     counted_bytes: int | None
@@ -38,27 +40,22 @@ class Books(TypedDict):
 
 
 class AllocationMeasurement(BuffersMeasurement):
-    """Of mode ``allocation``."""
-
-    books: Books
+    counters: Counters
 
 
 class AllocationOutcome(Outcome, AllocationMeasurement):
-    """What the process of an allocation trial returns."""
+    """What the process of a trial returns, as the other outcomes."""
 
 
 class AccessMeasurement(BuffersMeasurement):
-    """Of mode ``access``."""
-
     checksum: str
 
 
-class AccessOutcome(Outcome, AccessMeasurement):
-    """What the process of an access trial returns."""
+class AccessOutcome(Outcome, AccessMeasurement): ...
 
 
 class Window(TypedDict):
-    """One window of a fragmentation trial; None where the language or the system does not tell, or nothing ran."""
+    """One window of a fragmentation trial; None where the language or the system reports none, or nothing ran."""
 
     phase: int
     start_ns: int
@@ -78,30 +75,22 @@ class Window(TypedDict):
     heap_committed_bytes: int | None
 
 
-class WindowsMeasurement(TypedDict):
-    """All windows of a fragmentation trial, and what was spent on them."""
-
+class WindowsMeasurement(Spent):
     base_resident_bytes: int
     phases: list[str]
     """Names, by the number that a window gives."""
     windows: list[Window]
-    cpu: CpuTime
-    peak_rss_mb: float
-    allocator_version: str | None
 
 
 class FragmentationMeasurement(WindowsMeasurement):
-    """Of mode ``fragmentation``."""
-
     checksum: str
 
 
-class FragmentationOutcome(Outcome, FragmentationMeasurement):
-    """What the process of a fragmentation trial returns."""
+class FragmentationOutcome(Outcome, FragmentationMeasurement): ...
 
 
 class JmhFigures(TypedDict):
-    """What JMH's JSON says of one benchmark."""
+    """An entry of JMH's JSON."""
 
     score_ns: float
     iterations_ns: list[float]
@@ -111,10 +100,7 @@ class JmhFigures(TypedDict):
 
 
 class JmhMeasurement(TypedDict):
-    """Of mode ``jmh``."""
-
     jmh: JmhFigures
 
 
-class JmhOutcome(Outcome, JmhMeasurement):
-    """What the process of a JMH trial returns."""
+class JmhOutcome(Outcome, JmhMeasurement): ...

@@ -11,39 +11,32 @@ TABLE = 1024
 
 
 class Phase(NamedTuple):
-    """A stretch of a trial.
-
-    Attributes:
-        name: what happens in it.
-        work: its share of the bytes allocated in all.
-        live: the bytes alive in it, as a share of the largest.
-        sizes: in bytes, each equally likely; as many as a power of two.
-    """
+    """A part of a trial."""
 
     name: str
     work: float
+    """Its share of the bytes allocated in all."""
     live: float
+    """The bytes alive in it, as a share of the largest."""
     sizes: tuple[int, ...]
+    """In bytes, each equally likely; as many as a power of two."""
 
 
 def uniform(low: int, high: int) -> tuple[int, ...]:
-    """Sizes from ``low`` to ``high`` bytes, each equally likely."""
+    """Return sizes from ``low`` to ``high`` bytes, each equally likely."""
     return tuple(round(low + (high - low) * (i + 0.5) / TABLE) for i in range(TABLE))
 
 
 def lognormal(median: int, sigma: float) -> tuple[int, ...]:
-    """Quantiles of a lognormal distribution in bytes, cut to SMALLEST and LARGEST: many small, few large.
-
-    Sizes of messages and of heap objects are often described so, e.g. Downey, "Lognormal and Pareto distributions in
-    the Internet", Computer Communications 28(7), 2005.
-    """
+    """Return quantiles of a lognormal distribution in bytes, cut to SMALLEST and LARGEST; many are small (Downey,
+    "Lognormal and Pareto distributions in the Internet", Computer Communications 28(7), 2005)."""
     normal = NormalDist(math.log(median), sigma)
     sizes = (math.exp(normal.inv_cdf((i + 0.5) / TABLE)) for i in range(TABLE))
     return tuple(min(LARGEST, max(SMALLEST, round(size))) for size in sizes)
 
 
 def phases(distribution: str) -> tuple[Phase, ...]:
-    """The stretches of a distribution by its name; their shares of work add up to one."""
+    """Return the parts of a distribution by its name; their shares of work add up to one."""
     if distribution == "uniform":
         return (Phase("steady", 1.0, 1.0, uniform(SMALLEST, 16 * 1024)),)
     if distribution == "lognormal":
@@ -60,6 +53,6 @@ def phases(distribution: str) -> tuple[Phase, ...]:
 
 
 def max_buffers(distribution: str, live_bytes: int) -> int:
-    """Buffers that can be alive at once, with room to spare: what the table of a trial must hold."""
+    """Return how many buffers the table of a trial must hold: those alive at once, and half as many again."""
     smallest_mean = min(sum(phase.sizes) / len(phase.sizes) for phase in phases(distribution))
     return int(1.5 * live_bytes / smallest_mean) + 1000

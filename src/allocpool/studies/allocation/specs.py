@@ -133,8 +133,8 @@ def _room_of_churn_mb(spec: dict[str, Any]) -> int:
 class BufferSpec(TrialSpec):
     """What the buffer modes have in common: a C++ trial names its allocator, a Java trial its JVM.
 
-    What is measured is stated by a class of its own that is named last among the bases, so that language, heap and
-    direct memory can follow from it.
+    What is measured stands in a class that is named last among the bases, so that language, heap and direct memory can
+    follow from it.
     """
 
     language: Language = Field(default_factory=lambda spec: _technique(spec).language)
@@ -151,18 +151,18 @@ class BufferSpec(TrialSpec):
     iteration_ms: float = Field(default=20.0, ge=0.01, le=10_000, description="of one iteration of the measured window")
 
     @property
-    def way(self) -> Technique:
+    def source(self) -> Technique:
         """The technique, or the memory."""
         return _technique(dict(self))
 
     @property
     def java_module(self) -> str:
         """The Maven module that a Java trial runs."""
-        return self.way.module
+        return self.source.module
 
     @property
     def initial_heap_mb(self) -> int | None:
-        """Heap at the start, MiB; the whole heap when None."""
+        """Heap at the start, MiB; all of it when None."""
         return None
 
     def memory_mb(self) -> int:
@@ -177,7 +177,7 @@ class BufferSpec(TrialSpec):
         return f"{collector_named(str(self.collector)).label} / {self.runtime}"
 
     def cell_name(self) -> str:
-        return f"{self.way.name} on {self.label}"
+        return f"{self.source.name} on {self.label}"
 
     def expected_seconds(self) -> float:
         return (0.6 if self.language == "cpp" else 1.0) + self.warmup_seconds + self.seconds
@@ -194,15 +194,15 @@ class BufferSpec(TrialSpec):
             heap_mb=self.heap_mb or 0,
             initial_heap_mb=self.initial_heap_mb,
             direct_mb=self.direct_mb or 0,
-            explicit_gc=self.way.direct,
+            explicit_gc=self.source.direct,
         )
         return Needs(jvm=jvm)
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         java_only = {name: getattr(self, name) for name in ("runtime", "collector", "heap_mb", "direct_mb")}
-        if self.language != self.way.language:
-            raise ValueError(f"language is {self.way.language} here, not {self.language}")
+        if self.language != self.source.language:
+            raise ValueError(f"language is {self.source.language} here, not {self.language}")
         if self.language == "cpp":
             if wrong := [name for name, value in java_only.items() if value is not None]:
                 raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
@@ -254,7 +254,7 @@ class _RoundsSpec(BufferSpec, _Rounds):
 
     @model_validator(mode="after")
     def _technique_allows(self) -> Self:
-        if self.strategy == "pool" and not self.way.can_be_pooled:
+        if self.strategy == "pool" and not self.source.can_be_pooled:
             raise ValueError(
                 f"technique {self.technique} has no strategy pool: "
                 "a pool of segments is the same whatever they came from, choose technique arena_confined"

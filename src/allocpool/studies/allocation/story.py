@@ -47,17 +47,6 @@ def with_published(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def access(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per memory, operation and what serves it, with the published figure where there is one."""
-    measured = finished(trials[trials["mode"] == "access"])
-    measured = measured.assign(us_per_pass=measured["ns_per_pass"] / 1000)
-    keys = ["operation", "memory", "bytes"]
-    found = intervals(measured, [*keys, "served_by"], {"us_per_pass": "us per pass", "ns_per_byte": "ns per byte"})
-    theirs = published_as_trials().dropna(subset=["ns_per_pass"])
-    theirs["published us"] = (theirs["ns_per_pass"] / 1000).map(stats.significant)
-    return found.merge(theirs[[*keys, "published us"]], "left", keys)
-
-
 def pooling_saves(trials: pd.DataFrame) -> pd.DataFrame:
     """Return what obtaining and giving back a fresh buffer cost over a pooled one: ``ratio``, its interval, ``n``, the
     verdict, and ns saved. All buffers that were measured both ways are decided together."""

@@ -203,7 +203,7 @@ def catalogue(profile: AllocationProfile, planned: Sequence[Planned]) -> pd.Data
     for item in planned:
         if isinstance(spec := item.spec, BufferSpec):
             on = spec.allocator or f"{spec.collector}/{spec.runtime}"
-            asked[spec.mode, f"{spec.way.name} on {on}"] = item.unavailable
+            asked[spec.mode, f"{spec.source.name} on {on}"] = item.unavailable
     rows = []
     for mode, key in dict.fromkeys([*every_key(), *asked]):
         left_out = None if (mode, key) in asked else f"profile {profile.profile} leaves it out"

@@ -37,6 +37,7 @@ from allocpool.studies.allocation.measurement import (
     BuffersMeasurement,
     FragmentationMeasurement,
     JmhMeasurement,
+    Spent,
 )
 from allocpool.studies.allocation.specs import (
     DISTRIBUTIONS,
@@ -49,7 +50,7 @@ from allocpool.studies.allocation.specs import (
 from allocpool.trial.record import TrialRecord
 
 _RECLAIMERS = re.compile(r"Reference Handl|Finalizer|Common-Cleaner")
-"""HotSpot's threads that free what dead buffers held beside the heap."""
+"""HotSpot's threads that free what dead buffers held off the heap."""
 
 
 _STATED = {
@@ -57,6 +58,7 @@ _STATED = {
     "runtime": whole("feature release of the JDK; empty for C++", None),
     "collector": text("garbage collector; empty for C++", nullable=True),
     "allocator": text("what malloc is; empty for Java", nullable=True),
+    "served_by": text("allocator, or collector and runtime, as figures print it"),
     "technique": choice(TECHNIQUES, "how a buffer is come by; empty for access", nullable=True),
     "strategy": choice(SOURCES, "alloc: fresh each time; pool: from a stack", nullable=True),
     "touch": choice(TOUCHES, "what is done with a fresh buffer", nullable=True),
@@ -85,7 +87,6 @@ TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
         **_STATED,
-        "served_by": text("allocator, or collector and runtime, as figures print it"),
         "count": whole("buffers, passes or operations measured"),
         "seconds": number("length of the measured window, s", POSITIVE),
         "ns_per_alloc": number("to obtain and touch one buffer, ns; collections in that time included", POSITIVE),
@@ -110,29 +111,23 @@ TRIALS = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-_OF_WINDOW = {
-    "start_ns": Column("int64", COUNT, description="CLOCK_MONOTONIC at the start, ns"),
-    "end_ns": Column("int64", COUNT, description="CLOCK_MONOTONIC at the end, ns"),
-    "operations": Column("int64", COUNT, description="buffers obtained"),
-    "live_bytes": Column("int64", COUNT, description="alive at the end"),
-    "p50_ns": whole("median cost of obtaining and touching, ns"),
-    "p99_ns": whole("99th percentile of it, ns"),
-    "max_ns": whole("largest of it, ns"),
-    "empty_p50_ns": whole("median interval between two readings of the clock with nothing between them, ns"),
-    "empty_p99_ns": whole("99th percentile of it, ns"),
-    "heap_used_bytes": whole("used heap, Java", None),
-    "heap_committed_bytes": whole("committed heap, Java", None),
-}
-"""Columns of a window as it was measured."""
 WINDOWS = DataFrameSchema(
     {
         "trial_id": text("trial that the window belongs to"),
         "window": Column("int64", COUNT, description="number within the trial, from 0"),
         "phase": text("what happens in it"),
-        **_OF_WINDOW,
+        "start_ns": Column("int64", COUNT, description="CLOCK_MONOTONIC at the start, ns"),
+        "end_ns": Column("int64", COUNT, description="CLOCK_MONOTONIC at the end, ns"),
         "elapsed_s": Column("float64", COUNT, description="end of the window since the start of the first, s"),
         "turnover": Column("float64", COUNT, description="bytes allocated so far over the largest number alive"),
+        "operations": Column("int64", COUNT, description="buffers obtained"),
+        "live_bytes": Column("int64", COUNT, description="alive at the end"),
         "ns_per_operation": number("wall time per operation, ns", POSITIVE),
+        "p50_ns": whole("median cost of obtaining and touching, ns"),
+        "p99_ns": whole("99th percentile of it, ns"),
+        "max_ns": whole("largest of it, ns"),
+        "empty_p50_ns": whole("median interval between two readings of the clock with nothing between them, ns"),
+        "empty_p99_ns": whole("99th percentile of it, ns"),
         "resident_bytes": whole("resident growth of the process since set-up", None),
         "resident_over_live": number("the same over the bytes alive", None),
         "kept_bytes": whole(
@@ -140,6 +135,8 @@ WINDOWS = DataFrameSchema(
             "not given back yet, by the counters of the JVM",
             None,
         ),
+        "heap_used_bytes": whole("used heap, Java", None),
+        "heap_committed_bytes": whole("committed heap, Java", None),
     },
     strict=True,
     coerce=True,
@@ -159,34 +156,36 @@ def _stated(trial: Trial[Any]) -> Row:
     }
 
 
-def _allocation_rows(record: TrialRecord) -> Rows:
-    trial = read_trial(record, AllocationMeasurement)
+def _timed_rows(record: TrialRecord) -> Rows:
+    """Return the rows of a trial of mode ``allocation`` or ``access``."""
+    access = record.spec["mode"] == "access"
+    trial: Trial[Any] = read_trial(record, AccessMeasurement if access else AllocationMeasurement)
     row, measured = _stated(trial), trial.measurement
     if measured is None or not measured["iterations"]["measured"]:
         return {"trials": [row]}
-    spec, records, books = record.spec, measured["iterations"]["measured"], measured["books"]
-    row |= _timed(record, measured)
-    is_an_act = spec["strategy"] == "pool" or TECHNIQUES[spec["technique"]].frees
+    records, size, each_ns = measured["iterations"]["measured"], record.spec["bytes"], _each_ns(measured)
+    count, start_ns, end_ns = sum(item[2] for item in records), records[0][0], records[-1][1]
     row |= {
-        "ns_per_alloc": sum(item[3] for item in records) / row["count"],
-        "ns_per_free": sum(item[4] for item in records) / row["count"] if is_an_act else None,
-        "ns_per_buffer": _each_ns(measured),
-        "buffers_per_second": 1e9 / _each_ns(measured),
-        "held_bytes": books["held_bytes"],
-        "counted_bytes": books["counted_bytes"],
-        "heap_bytes_per_buffer": books["heap_bytes"] / row["count"] if "heap_bytes" in books else None,
+        "count": count,
+        "seconds": (end_ns - start_ns) / 1e9,
+        "bytes_per_second": size / each_ns * 1e9,
+        "drift_percent": drift_percent(records),
+        **_spent(record, measured, count, start_ns, end_ns),
     }
-    return {"trials": [row], "cpu": cpu_rows(record, measured["cpu"])}
-
-
-def _access_rows(record: TrialRecord) -> Rows:
-    trial = read_trial(record, AccessMeasurement)
-    row, measured = _stated(trial), trial.measurement
-    if measured is None or not measured["iterations"]["measured"]:
-        return {"trials": [row]}
-    each_ns = _each_ns(measured)
-    row |= _timed(record, measured)
-    row |= {"ns_per_pass": each_ns, "ns_per_byte": each_ns / record.spec["bytes"], "checksum": measured["checksum"]}
+    if access:
+        row |= {"ns_per_pass": each_ns, "ns_per_byte": each_ns / size, "checksum": measured["checksum"]}
+    else:
+        counters = measured["counters"]
+        is_an_act = record.spec["strategy"] == "pool" or TECHNIQUES[record.spec["technique"]].frees
+        row |= {
+            "ns_per_alloc": sum(item[3] for item in records) / count,
+            "ns_per_free": sum(item[4] for item in records) / count if is_an_act else None,
+            "ns_per_buffer": each_ns,
+            "buffers_per_second": 1e9 / each_ns,
+            "held_bytes": counters["held_bytes"],
+            "counted_bytes": counters["counted_bytes"],
+            "heap_bytes_per_buffer": counters["heap_bytes"] / count if "heap_bytes" in counters else None,
+        }
     return {"trials": [row], "cpu": cpu_rows(record, measured["cpu"])}
 
 
@@ -202,22 +201,7 @@ def _each_ns(measured: BuffersMeasurement) -> float:
     return (records[-1][1] - records[0][0]) / sum(item[2] for item in records)
 
 
-def _timed(record: TrialRecord, measured: BuffersMeasurement) -> Row:
-    """Return the columns that modes ``allocation`` and ``access`` share."""
-    records = measured["iterations"]["measured"]
-    count, start_ns, end_ns = sum(item[2] for item in records), records[0][0], records[-1][1]
-    return {
-        "count": count,
-        "seconds": (end_ns - start_ns) / 1e9,
-        "bytes_per_second": record.spec["bytes"] / _each_ns(measured) * 1e9,
-        "drift_percent": drift_percent(records),
-        **_spent(record, measured, count, start_ns, end_ns),
-    }
-
-
-def _spent(
-    record: TrialRecord, measured: BuffersMeasurement | FragmentationMeasurement, count: int, start_ns: int, end_ns: int
-) -> Row:
+def _spent(record: TrialRecord, measured: Spent, count: int, start_ns: int, end_ns: int) -> Row:
     """Return CPU by buffer and what the collector did."""
     cpu, java = measured["cpu"], record.spec["language"] == "java"
     reclaim_ns = sum(ns for name, ns in cpu["threads"] if group_of(name) == GC or _RECLAIMERS.match(name))
@@ -293,7 +277,7 @@ def _window_rows(record: TrialRecord, measured: FragmentationMeasurement) -> lis
         grown = resident - measured["base_resident_bytes"] if resident > 0 else None
         live, operations = window["live_bytes"], window["operations"]
         rows.append({
-            **{name: value for name, value in window.items() if name in _OF_WINDOW},
+            **{name: value for name, value in window.items() if name in WINDOWS.columns},
             "trial_id": record.trial_id,
             "window": place,
             "phase": measured["phases"][window["phase"]],
@@ -308,8 +292,8 @@ def _window_rows(record: TrialRecord, measured: FragmentationMeasurement) -> lis
 
 
 _ROWS = {
-    "allocation": _allocation_rows,
-    "access": _access_rows,
+    "allocation": _timed_rows,
+    "access": _timed_rows,
     "fragmentation": _fragmentation_rows,
     "jmh": _jmh_rows,
 }

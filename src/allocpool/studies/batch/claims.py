@@ -56,17 +56,15 @@ def shape_distance(batch: Batch, configuration: str) -> pd.Series:
     return pd.Series(distance).clip(lower=_SAME_SHAPE)
 
 
-def distances(batch: Batch, option: str = "") -> list[tuple[int, dict[str, pd.Series]]]:
-    """Return, per release that has both, how far Parallel and CMS (keys) lie from the published "CMS" rows, per block;
-    with an option of their configurations, or without one."""
-    releases = []
-    both = ("parallel", "cms")
-    for runtime in sorted(batch.facts["runtime"].dropna().unique()):
-        if set(both) <= set(collectors_on(int(runtime))):
-            labels = {name: Configuration.parse(f"java/heap/{name}/{runtime}{option}").label for name in both}
-            found = {name: shape_distance(batch, label) for name, label in labels.items()}
-            if all(len(distance) for distance in found.values()):
-                releases.append((int(runtime), found))
+def _distances(batch: Batch) -> dict[int, tuple[pd.Series, pd.Series]]:
+    """Return, by release that has both, how far Parallel and CMS lie from the published "CMS" rows, per block."""
+    releases = {}
+    for runtime in map(int, sorted(batch.facts["runtime"].dropna().unique())):
+        if {"parallel", "cms"} <= set(collectors_on(runtime)):
+            keys = (f"java/heap/{name}/{runtime}" for name in ("parallel", "cms"))
+            parallel, cms = (shape_distance(batch, Configuration.parse(key).label) for key in keys)
+            if len(parallel) and len(cms):
+                releases[runtime] = parallel, cms
     return releases
 
 
@@ -74,8 +72,8 @@ def _cms_is_nearer(batch: Batch) -> Evidence:
     """Return evidence that Parallel lies further from the published "CMS" rows than CMS does, for each release that has
     both."""
     expected = [
-        Ordering(f"distance of Parallel {runtime}", f"that of CMS {runtime}", compare(found["parallel"], found["cms"]))
-        for runtime, found in distances(batch)
+        Ordering(f"distance of Parallel {runtime}", f"that of CMS {runtime}", compare(parallel, cms))
+        for runtime, (parallel, cms) in _distances(batch).items()
     ]
     if expected:
         return of_orderings(expected)

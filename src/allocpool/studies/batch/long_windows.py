@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib.figure import Figure
 
 from allocpool.campaign import hosts
-from allocpool.evidence import style
 from allocpool.evidence.trials import counted
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.labels import names_in
 from allocpool.studies.batch.published_sizes import PROFILE
 
-LENGTHS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
-"""From the start of a measured window on."""
 WHOLE = "whole"
 _CELL = ["configuration", "case"]
 
 
-class Long(NamedTuple):
-    """The trials with long windows of one machine, and their iterations."""
-
-    trials: pd.DataFrame
-    iterations: pd.DataFrame
-
-
-def of_host(trials: pd.DataFrame) -> Long:
+def of_host(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the steady trials of profile ``article`` at the published sizes, of the machine of ``trials``."""
-    tables = hosts.tables_of_hosts("batch", PROFILE)
-    found = counted(tables.get("trials", trials.iloc[:0]))
-    found = found[found["host_id"].isin(set(trials["host_id"])) & found["warm_up"].notna() & (found["scale"] == 1)]
-    iterations = tables.get("iterations", pd.DataFrame(columns=["trial_id"]))
-    return Long(found, iterations[iterations["trial_id"].isin(found["trial_id"])])
+    found = counted(hosts.tables_of_hosts("batch", PROFILE).get("trials", trials.iloc[:0]))
+    return found[found["host_id"].isin(set(trials["host_id"])) & found["warm_up"].notna() & (found["scale"] == 1)]
 
 
 def in_whole_windows(trials: pd.DataFrame) -> pd.DataFrame:
@@ -100,44 +84,3 @@ def doubts(rungs: pd.DataFrame, long: pd.DataFrame) -> str:
     )
     found = f"the other side is ahead: {where}" if where else "the same side is ahead at each of these sizes"
     return f"In runs of a minute {found} (n = {int(both['n_long'].min())})."
-
-
-def by_length(long: Long) -> pd.DataFrame:
-    """Return allocating over the pool by length of the window: ``configuration``, ``alive``, ``window_s``, ``ratio``.
-
-    The window of ``window_s`` seconds (`LENGTHS_S`) is the first part of a trial's measured window.
-    """
-    columns = ["configuration", "alive", "window_s", "ratio"]
-    if long.trials.empty or long.iterations.empty:
-        return pd.DataFrame(columns=columns)
-    facts = _with_alive(long.trials)[["trial_id", *_CELL, "strategy", "alive"]]
-    parts = long.iterations[long.iterations["phase"] == "measured"].merge(facts, on="trial_id")
-    parts = parts.sort_values(["trial_id", "start_ns"])
-    trials = parts.groupby("trial_id")
-    parts["since_s"] = (parts["end_ns"] - trials["start_ns"].transform("min")) / 1e9
-    parts["log"] = np.log(parts["since_s"] * 1e9 / trials["packets"].cumsum())
-    ends = [parts[parts["since_s"] <= 1.05 * s].groupby("trial_id").tail(1).assign(window_s=s) for s in LENGTHS_S]
-    every = pd.concat(ends)
-    by = [*_CELL, "alive", "window_s"]
-    found = _ratios(every[every["since_s"] >= 0.6 * every["window_s"]], by).reset_index()
-    found["configuration"] = found["configuration"].map(names_in(long.trials))
-    return found[columns].sort_values(columns[:3])
-
-
-def figure(lengths: pd.DataFrame) -> Figure:
-    """Draw `by_length`: a panel per configuration, a line per number of messages alive; above 1 the pool is cheaper."""
-    if lengths.empty:
-        return style.nothing("no trial with a long window on this machine")
-    order = sorted(lengths["alive"].unique())
-    palette = dict(zip(order, sns.color_palette("viridis", len(order)).as_hex(), strict=True))
-    grid = sns.relplot(
-        lengths, x="window_s", y="ratio", hue="alive", hue_order=order, palette=palette, kind="line", marker="o",
-        legend=False, **style.panels("configuration", list(lengths["configuration"].unique()), 2.4),
-    )  # fmt: skip
-    style.log_axes(grid, "x", lengths["window_s"])
-    style.log_axes(grid, "y", lengths["ratio"])
-    style.rule(grid, y=1)
-    handles = [style.mark(f"{alive:,} alive", colour, line="-") for alive, colour in palette.items()]
-    turned = lengths.groupby(["configuration", "alive"])["ratio"].agg(lambda each: (each > 1).nunique() > 1)
-    text = f"The side changes with the length of the window in {int(turned.sum())} of {len(turned)} cells."
-    return style.finish(grid, text, 4, handles=handles, x="length of the window, s", y="allocating over the pool")

@@ -13,8 +13,15 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.labels import names_in
 from allocpool.packets.layouts import LAYOUTS
-from allocpool.packets.specs import in_case_order
-from allocpool.packets.style import CASE_WORDS, COLOURS, against, name_gaps, points, strategy_looks
+from allocpool.packets.specs import Configuration, in_case_order
+from allocpool.packets.style import (
+    CASE_WORDS,
+    COLOURS,
+    by_collector,
+    collector_and_strategy,
+    points,
+    strategy_looks,
+)
 
 _LANGUAGES = {"java": "Java", "cpp": "C++"}
 STEADY, START = "steady state", "first half minute"
@@ -88,7 +95,7 @@ def one_change(trials: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["runtime"] == counts[counts == counts.max()].index.max()]
 
     def words(row: pd.Series) -> str:
-        options = " ".join(cell_data.configuration_of(row).non_default)
+        options = " ".join(Configuration.of(row).non_default)
         who = "pool" if row["strategy"] == "pool" else "allocate"
         if row["layout"] == "flat":
             return "pool of plain memory, no references (flat)"
@@ -98,8 +105,8 @@ def one_change(trials: pd.DataFrame) -> pd.DataFrame:
             return ""
         return f"pool, {_CHANGES.get(options, options)}" if options else "pool as it is" if who == "pool" else who
 
-    found = rows.assign(change=[words(row) for _, row in rows.iterrows()])
-    return found[(found["change"] != "") & found["ns"].notna()]
+    rows["change"] = [words(row) for _, row in rows.iterrows()]
+    return pd.DataFrame(rows[(rows["change"] != "") & rows["ns"].notna()])
 
 
 def why(changes: pd.DataFrame) -> Figure:
@@ -144,8 +151,7 @@ def since_start(iterations: pd.DataFrame, trials: pd.DataFrame, case: str = "B")
 def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Draw ns/packet per configuration (rows), case (panels) and strategy (marker): dot, interval and every trial.
 
-    ``cells`` comes from `allocpool.packets.cells.cells`; ``trials`` gives the thin strokes. A row names why cells have
-    no figure.
+    ``cells`` comes from `allocpool.packets.cells.cells`; ``trials`` gives the thin strokes.
     """
     cases = in_case_order(cells["case"])
     if cells["ns"].isna().all() or not cases:
@@ -155,7 +161,6 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     every = every.rename(columns={"ns_per_packet": "ns"})
     grid = points(cells, "ns", order, hue, "ns per packet (log scale)", col_order=cases, trials=every)
     log_axes(grid, "x", [*cells["low"], *cells["high"]], most=3)
-    name_gaps(grid, cells[cells["gap"].notna()], order)
     titles = {case: CASE_WORDS.get(case, f"{case} alive") for case in cases}
     text = f"Cost of a packet by configuration and strategy, cases {', '.join(cases)}."
     return finish(grid, text, 4, titles, marks(hue))
@@ -170,10 +175,16 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
     factor = float((rows["ns"] / rows["published_ns"]).median())
     rows = rows.assign(panel=rows["language"].map(_LANGUAGES) + " " + rows["layout"].astype(str))
     names = (f"{_LANGUAGES[language]} {layout}" for language, every in LAYOUTS.items() for layout in every)
+    shown, looks = by_collector(rows)
     shape = panels("panel", present(names, rows["panel"]), 2.7)
-    grid, handles = against(rows, "published_ns", "ns", ("low", "high"), **shape)
-    for axis in grid.axes.flat:
+    grid = sns.relplot(shown, x="published_ns", y="ns", **looks, s=45, zorder=3, **shape)
+    for _, axis, mine in style.by_panel(grid, shown):
+        axis.vlines(mine["published_ns"], mine["low"], mine["high"], mine["key"].map(looks["palette"]), linewidth=1.6)
+        axis.axline((1, 1), (2, 2), color=SILVER, linewidth=1, zorder=1)
         axis.axline((1, factor), (2, 2 * factor), color=INK, linewidth=1, linestyle="--", zorder=1)
+    for which in "xy":
+        log_axes(grid, which, [*rows["published_ns"], *rows["ns"]], 1.3)
+    handles = collector_and_strategy(shown)
     handles += [mark("equal", SILVER, line="-"), mark(f"{factor:.2g} \u00d7 published", INK, line="--")]
     text = f"Measured costs are {factor:.2g} times the published ones in the median of {len(rows)} cells."
     return finish(grid, text, 4, handles=handles, x="published, ns a message", y="measured, ns a message")

@@ -10,11 +10,9 @@ from allocpool.campaign import store
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.comparisons import PUBLISHED, Batch
 from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.packets.tables import options_grid, options_table
 from allocpool.runtimes.flags import reason_of
-from allocpool.studies.batch.claims import distances
 from allocpool.studies.batch.study import STUDY, BatchProfile
 from allocpool.trial.launch import flags_of
 
@@ -47,19 +45,6 @@ def flags_table(profile: BatchProfile) -> pd.DataFrame:
         rows += list(dict.fromkeys("-Xlog:..." if flag.startswith("-Xlog:") else flag for flag in flags))
     reasons = [(flag, reason_of(flag).whose, reason_of(flag).why, rows.count(flag)) for flag in dict.fromkeys(rows)]
     return pd.DataFrame(reasons, columns=["flag", "whose", "why", "configurations"]).sort_values("whose", kind="stable")
-
-
-def which_cms(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return how far Parallel and CMS of 11 lie from the published "CMS" in shape (log-ratio): with the article's flags
-    and with the pause target of G1 as well; no rows where neither was measured in every cell."""
-    batch = Batch(cell_data.with_cost(trials[trials["collector"].isin(["parallel", "cms"])]), PUBLISHED)
-    options = {"the article's flags": "", "the pause target of G1 as well": "/pause_target"}
-    rows = [
-        {"with": words} | {name: stats.geometric_interval(distance).text(2) for name, distance in found.items()}
-        for words, option in options.items()
-        for _, found in distances(batch, option)
-    ]
-    return pd.DataFrame(rows)
 
 
 def windows(trials: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -28,7 +30,8 @@ def cells_of(trials: pd.DataFrame) -> Cells:
     before = g1[g1 < _SINCE[-1]].max()
     names, cells = names_in(done), []
     for (configuration, strategy), group in done.groupby(["configuration", "strategy"], observed=True):
-        facts = group.iloc[0][["layout", "collector", "runtime", "strategy"]].to_dict()
+        row: Any = group.iloc[0]
+        facts = {name: row[name] for name in ("layout", "collector", "runtime", "strategy")}
         facts |= {
             "last_before_26": facts["runtime"] == before,
             "since": max(s for s in _SINCE if s <= facts["runtime"]),
@@ -36,7 +39,9 @@ def cells_of(trials: pd.DataFrame) -> Cells:
         for metric in ("steady", "start over steady"):
             # In the order of the table: what another plan measured of a cell comes last.
             values = group[metric].dropna().astype(float)
-            cells.append(Cell({**facts, "metric": metric}, f"{strategy}, {names[configuration]}", values, "no figure"))
+            cells.append(
+                Cell({**facts, "metric": metric}, f"{strategy}, {names[str(configuration)]}", values, "no figure")
+            )
     return Cells(cells, ("layout", "collector", "runtime", "strategy", "metric"))
 
 

@@ -16,14 +16,13 @@ from scipy import stats as scipy_stats
 
 from allocpool.decisions import ALPHA, FEWEST
 from allocpool.evidence import reference
-from allocpool.evidence.tables import intervals
 from allocpool.evidence.trials import finished
 from allocpool.stats import CONFIDENCE, SPREAD_UNKNOWN, significant
 from allocpool.studies.buffered_io.specs import DEFAULT_BUFFER, EVERY_IO, Variant
 
 PUBLISHED_CONNECTIONS = 30_000
 PUBLISHED_LEAST = 22_500
-"""The source holds so many to 30,000 connections, and does not say which row which."""
+"""The source holds so many to 30,000 connections, and does not state which row has how many."""
 PUBLISHED = "published"
 _IO_OF_API = {
     "BufferedReader/BufferedWriter": "buffered_reader",
@@ -48,7 +47,7 @@ def done(trials: pd.DataFrame) -> pd.DataFrame:
     found = found.loc[order.index]
     threads = (found["threads"] + " threads").fillna("selectors")
     served_by = (threads + ", Java " + found["runtime"].astype(str)).where(found["server"] == "java", "C++")
-    return found.assign(way=found["variant"].str.partition(" / ")[0], served_by=served_by)
+    return found.assign(way=found["variant"].str.split(" / ").str[0], served_by=served_by)
 
 
 def usual(trials: pd.DataFrame) -> pd.DataFrame:
@@ -163,7 +162,7 @@ def published() -> pd.DataFrame:
 
 
 def published_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the published rows with ours: memory predicted from the slope, CPU at the most connections that ran.
+    """Return the published memory with ours, predicted from the slope with the interval of one more block.
 
     Ours are platform threads on the newest release, and C++. Empty where a row was not measured, or at one number of
     connections only.
@@ -173,12 +172,8 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
     ours = ours[ours["threads"].fillna("") != "virtual"].assign(buffer=ours["buffer"].fillna(0))
     idle = slopes(ours[ours["io"] == "stream"].assign(io="idle_threads"), "idle_rss_mb", by)
     table = published()
-    lines = pd.concat([slopes(ours, by=by), idle]).merge(table, "right", by)
-    lines = lines.assign(mib=lines["fixed_mb"] + lines["each"] * lines["connections"] / _MB).dropna(subset=["mib"])
-    most = ours[ours["connections"] == ours.groupby("variant")["connections"].transform("max")]
+    lines = pd.concat([slopes(ours, by=by), idle]).merge(table, "inner", by)
+    lines = lines.assign(mib=lines["fixed_mb"] + lines["each"] * lines["connections"] / _MB)
     predicted = over_blocks(lines, by, "mib", next_block=True).apply(spread, axis=1, result_type="reduce")
-    cpu = intervals(most, by, {"cpu_us_per_message": "ours, CPU us per message"})
-    table = table.merge(predicted.rename("ours, MiB").reset_index(), "left", by).merge(cpu, "left", by)
-    names = {"memory_mb": "published MB", "median_cpu_percent": "published CPU median, %"}
-    shown = ["way", "connections", *names, "ours, MiB", "ours, CPU us per message", "n"]
-    return table[shown].rename(columns=names).astype({"n": "Int64"})
+    table = table.merge(predicted.rename("ours, MiB").reset_index(), "left", by)
+    return table.rename(columns={"memory_mb": "published MB"})[["way", "connections", "published MB", "ours, MiB"]]

@@ -25,7 +25,7 @@ _MAPS_PER_THREAD = {"java": 3, "cpp": 2}
 _KERNEL_BYTES_PER_CONNECTION = 24 * 1024
 """Two sockets in the kernel, a kernel stack where there is a thread: outside the process, and needed all the same."""
 _STACK_BYTES = {"java": 128 * 1024, "cpp": 32 * 1024}
-"""Resident memory of a thread at most, with what its connection keeps beside the buffers."""
+"""Resident memory of a thread at most, with what its connection keeps besides the buffers."""
 _NO_LIMIT = 1 << 30
 _THREADS = (
     ("pid_max", "/proc/sys/kernel/pid_max", "raise with `sysctl kernel.pid_max=4194304`"),

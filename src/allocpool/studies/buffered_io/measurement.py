@@ -40,7 +40,7 @@ class Load(TypedDict):
     dropped: int
     errors: int
     delays: list[tuple[int, int]]
-    """(index, count) of every bucket of the latencies' HdrHistogram that is not empty."""
+    """(index, count) of each bucket of the latencies' HdrHistogram that is not empty."""
     arrived_delays: list[tuple[int, int]]
     """The same of the echoes that came in the window: what choosing by arrival shows."""
     neighbour_walks: int

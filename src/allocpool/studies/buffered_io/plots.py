@@ -1,13 +1,12 @@
-"""Figures of servers: what a connection costs and where its bytes sit, CPU, and what a neighbour loses."""
+"""Figures of servers: what a connection costs, and where its bytes sit."""
 
 from __future__ import annotations
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool.evidence import style
-from allocpool.evidence.style import finish, log_axes, looks, marks, nothing, rule, size
+from allocpool.evidence.style import finish, log_axes, looks, marks, nothing
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import present
 from allocpool.packets.style import name_rows, points
@@ -21,7 +20,6 @@ from allocpool.studies.buffered_io.connections import (
     slopes,
     usual,
 )
-from allocpool.studies.buffered_io.specs import BUFFERED, LABELS
 from allocpool.studies.buffered_io.tables import PARTS
 
 # Okabe and Ito's palette again, hatched from the second round on.
@@ -85,39 +83,4 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
     grid.set(xlim=(0, 1.15 * max(longest, float(lines["mean"].max()))))
     below = "KiB per connection after a full collection\nblack: slope of resident memory, its interval"
     text = f"Where the bytes of a connection sit: {', '.join(styles)}."
-    return finish(grid, text, 5, "", handles, name_rows(grid, below, order, configurations=False))
-
-
-def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
-    """Return CPU per message against the size of the buffer on platform threads of the newest Java."""
-    shown = newest(usual(done(trials)))
-    shown = shown[(shown["threads"] == "platform") & shown["io"].isin(BUFFERED)]
-    if shown.empty:
-        return nothing("no variant with a buffer has run")
-    shown = shown[shown["connections"] == shown["connections"].max()].assign(way=shown["io"].map(LABELS))
-    grid = sns.relplot(
-        shown.astype({"buffer": float, "cpu_us_per_message": float}), kind="line", x="buffer", y="cpu_us_per_message",
-        hue="way", style="way", markers=True, dashes=False, **style.BARS, **size(1, 2.8),
-    )  # fmt: skip
-    log_axes(grid, "x", shown["buffer"], 1.3)
-    grid.set(ylim=(0, None), ylabel="CPU per message, µs")
-    rule(grid, x=float(shown["message_bytes"].iloc[0]), linestyle=":")
-    text = "CPU per message against the size of the buffer."
-    return finish(grid, text, 2, x="buffer, chars or bytes (dotted: the message)")
-
-
-def neighbour(trials: pd.DataFrame) -> Figure:
-    """Return what a cache line costs a thread outside the server against the server's memory, one mark per trial, at
-    the number of connections where most variants ran: a few lean servers alone go further."""
-    shown = usual(done(trials[trials["neighbour_line_ns"].notna()]))
-    if shown.empty:
-        return nothing("no trial has finished yet")
-    variants = shown.groupby("connections")["variant"].nunique()
-    number = variants[variants == variants.max()].index[-1]
-    shown = shown[shown["connections"] == number].astype({"rss_mb": float, "neighbour_line_ns": float})
-    grid = sns.relplot(shown, x="rss_mb", y="neighbour_line_ns", hue="served_by", style="served_by",
-                       **looks(shown["served_by"]), s=30, **size(1, 3.4))  # fmt: skip
-    log_axes(grid, "x", shown["rss_mb"], 1.3)
-    grid.set(ylim=(0, None), ylabel="neighbour: ns per cache line")
-    text = "What a neighbour of the server pays, against the server's memory."
-    return finish(grid, text, 2, x=f"resident memory of the server with {number:,} connections, MiB (log scale)")
+    return finish(grid, text, 5, "", handles, name_rows(grid, below, order))

@@ -10,7 +10,6 @@ import pandas as pd
 from allocpool import decisions
 from allocpool.campaign import store
 from allocpool.evidence import tables
-from allocpool.evidence.trials import counted
 from allocpool.stats import significant
 from allocpool.studies.buffered_io.connections import done, newest, over_blocks, slopes, spread, usual
 from allocpool.studies.buffered_io.specs import DEFAULT_BUFFER
@@ -43,32 +42,6 @@ def savings_table(trials: pd.DataFrame) -> pd.DataFrame:
             names.append({"held": held, "taken when needed": taken, "saving, bytes": saved})
             pairs.append(partial(decisions.compare_means, found[costs], found[less], decisions.effect_that_matters()))
     return tables.comparisons(names, decisions.together(pairs), "held over taken")
-
-
-def gaps_table(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
-    """Return trials that did not end well, and the variants that the campaign leaves out: what and why."""
-    bad = counted(trials)
-    bad = bad[bad["status"] != "ok"]
-    failed = bad.groupby(["variant", "reason"], sort=False, as_index=False).agg(connections=("connections", set))
-    left = plan[~plan["planned"].astype(bool) & ~plan["variant"].isin(bad["variant"])]
-    rest = left.groupby("left_out_because", sort=False, as_index=False).agg(variant=("variant", "; ".join))
-    rest = rest.rename(columns={"left_out_because": "reason"}).assign(connections="all")
-    return pd.concat([failed.astype({"connections": str}), rest])[["variant", "connections", "reason"]]
-
-
-def cpu_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return CPU per message and as published, collections, latency and errors at the most connections of each variant;
-    no latency of variants that left messages behind."""
-    most = done(trials)
-    most = most[most["connections"] == most.groupby("variant")["connections"].transform("max")]
-    behind = most.groupby("variant")["behind"].transform("max") > 0
-    percentiles = {name: most[name].mask(behind) for name in ("latency_p50_us", "latency_p99_us")}
-    columns = {
-        "cpu_us_per_message": "CPU per message, us", "latency_p50_us": "p50, us", "latency_p99_us": "p99, us",
-        "gc_pauses": "GC pauses", "cpu_percent_median": "CPU median, %", "messages_per_second": "messages/s",
-    }  # fmt: skip
-    counts = most.groupby("variant")[["errors", "behind"]].sum()
-    return tables.intervals(most.assign(**percentiles), ["variant", "connections"], columns).join(counts, on="variant")
 
 
 def verdict(trials: pd.DataFrame) -> str:

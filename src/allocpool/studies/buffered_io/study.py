@@ -7,6 +7,7 @@ and what a server costs without any is its intercept.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -28,7 +29,7 @@ EVERY_KEY = (
     "cpp/threads",
     "cpp/epoll",
 )
-"""The variants of the whole study."""
+"""The variants of the study."""
 
 
 class Connections(BaseModel):
@@ -37,7 +38,7 @@ class Connections(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     variants: tuple[str, ...] = Field(min_length=1, description="java/IO[:BUFFER]/[THREADS/]RUNTIME or cpp/IO")
-    connections: tuple[int, ...] = Field(min_length=1)
+    connections: tuple[Annotated[int, Field(ge=1, le=MOST_CONNECTIONS)], ...] = Field(min_length=1)
     message_bytes: int | None = Field(default=None, ge=2, le=65_536, description="of this group, where it is another")
 
     @field_validator("variants")
@@ -49,13 +50,6 @@ class Connections(BaseModel):
             except UserError as error:
                 raise ValueError(str(error)) from error
         return keys
-
-    @field_validator("connections")
-    @classmethod
-    def _are_possible(cls, numbers: tuple[int, ...]) -> tuple[int, ...]:
-        if wrong := [number for number in numbers if not 1 <= number <= MOST_CONNECTIONS]:
-            raise ValueError(f"connections are 1 to {MOST_CONNECTIONS}, not {', '.join(map(str, wrong))}")
-        return numbers
 
 
 class BufferedIoProfile(StudyProfile):
@@ -92,8 +86,8 @@ _RIVALS = {"nio_buffer_per_connection": "nio_pooled", "netty_unpooled": "netty_p
 
 
 def questions(profile: BufferedIoProfile, _machine: Machine) -> list[Question[TrialSpec]]:
-    """A buffer for each connection or each read, or one of a pool: the processor time of a message. Bytes of a
-    connection are the slope over several trials, which no single one reports."""
+    """Return whether a buffer for each connection or read, or one of a pool, takes less processor time a message. Bytes
+    of a connection are a slope over several trials, which no single one reports."""
     specs = dict.fromkeys(_specs(profile, 0))
     return [
         Question(spec, other, primary=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -41,81 +42,74 @@ PARTS = {
     "code": "compiled code and metadata of classes, which grow with what the JVM has done, not with connections",
     "other": "everything else that is alive on the heap",
 }
+_SIZES = {
+    "rss_mb": "resident set size", "pss_mb": "proportional set size", "uss_mb": "unique set size",
+    "heap_used_mb": "Java heap in use", "heap_committed_mb": "Java heap committed",
+}  # fmt: skip
 _MEMORY = {
     "idle_rss_mb": "resident set size before the first connection, a thread for each waiting; platform threads, MiB",
-    "rss_mb": "resident set size as the load left it, MiB",
-    "pss_mb": "proportional set size, MiB",
-    "uss_mb": "unique set size, MiB",
-    "heap_used_mb": "Java heap in use, garbage included, MiB",
-    "heap_committed_mb": "Java heap committed, MiB",
-    "collected_rss_mb": "resident set size after a full collection, free memory of both heaps given back, MiB",
-    "collected_pss_mb": "proportional set size after it, MiB",
-    "collected_uss_mb": "unique set size after it, MiB",
-    "collected_heap_used_mb": "Java heap in use after it, MiB",
-    "collected_heap_committed_mb": "Java heap committed after it, MiB",
+    **{name: f"{what}, as the load left it, garbage included, MiB" for name, what in _SIZES.items()},
+    **{
+        f"collected_{name}": f"{what} after a full collection, free memory of both heaps given back, MiB"
+        for name, what in _SIZES.items()
+    },
 }
 _LATENCY = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "max": 100.0}
-TRIALS = DataFrameSchema(
-    {
-        **TRIAL_COLUMNS,
-        "variant": text(
-            f"label of the row: server, I/O, size of the buffer, threads, runtime; messages, if not of {MESSAGE_BYTES}"
-        ),
-        "server": choice(IO, "java or cpp"),
-        "io": choice((name for names in IO.values() for name in names), "way of I/O"),
-        "buffer": whole("chars (buffered_reader) or bytes (buffered_stream)"),
-        "threads": choice(THREADS, "of Java's blocking ways", nullable=True),
-        "runtime": whole("feature release of the JDK; empty for C++", None),
-        "collector": text("garbage collector; empty for C++", nullable=True),
-        "heap_mb": whole("-Xmx, MiB", None),
-        "connections": Column("int64", POSITIVE, description="open at once"),
-        "rate": Column("float64", POSITIVE, description="messages per second that were due, over all connections"),
-        "message_bytes": Column("int64", POSITIVE, description="newline included"),
-        "seconds": Column("float64", POSITIVE, description="length of the measured window, s"),
-        "messages_per_second": number("echoed in the measured window"),
-        "cpu_percent_median": number("CPU of the server's process, percent of one processor, median of the samples"),
-        "cpu_percent_mean": number("its mean over the samples"),
-        "cpu_us_per_message": number("CPU of the server's process per echo, of the window and of draining, us"),
-        **{name: number(f"{what}; empty for C++" if "heap" in name else what) for name, what in _MEMORY.items()},
-        "stacks_mb": number("resident thread stacks, MiB"),
-        "direct_mb": number("direct buffers, MiB"),
-        "os_threads": whole("threads of the process"),
-        **{
-            f"latency_{name}_us": number(
-                f"due time to whole echo, {name.replace('_', '.')}, of messages due in the window, us; empty where any "
-                "has no delay"
-            )
-            for name in _LATENCY
-        },
-        "arrived_p99_us": number(
-            "p99 of the echoes that came in the window: what choosing by arrival shows, whatever was left behind, us"
-        ),
-        "neighbour_line_ns": number(
-            "processor time per cache line of a thread outside the server that walks over its own memory, after a rest "
-            "of two ms, median, ns",
-            POSITIVE,
-        ),
-        "neighbour_again_ns": number("the same at once afterwards, when nothing was evicted, ns", POSITIVE),
-        "due": whole("messages due in the measured window"),
-        "errors": whole("connections dropped or not opened, messages wrong or not answered"),
-        "behind": whole(
-            "messages due before its end and never sent, their connection waiting for an echo when draining ended"
-        ),
-        **GC_COLUMNS,
-    },
-    strict=True,
-    coerce=True,
-)
+_table = partial(DataFrameSchema, strict=True, coerce=True)
 
-PARTS_TABLE = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "part": choice(PARTS, "; ".join(f"{part}: {what}" for part, what in PARTS.items())),
-        "bytes": Column("int64", description="after the full collection"),
+TRIALS = _table({
+    **TRIAL_COLUMNS,
+    "variant": text(
+        f"label of the row: server, I/O, size of the buffer, threads, runtime; messages, if not of {MESSAGE_BYTES}"
+    ),
+    "server": choice(IO, "java or cpp"),
+    "io": choice((name for names in IO.values() for name in names), "way of I/O"),
+    "buffer": whole("chars (buffered_reader) or bytes (buffered_stream)"),
+    "threads": choice(THREADS, "of Java's blocking ways", nullable=True),
+    "runtime": whole("feature release of the JDK; empty for C++", None),
+    "collector": text("garbage collector; empty for C++", nullable=True),
+    "heap_mb": whole("-Xmx, MiB", None),
+    "connections": Column("int64", POSITIVE, description="open at once"),
+    "rate": Column("float64", POSITIVE, description="messages per second that were due, over all connections"),
+    "message_bytes": Column("int64", POSITIVE, description="newline included"),
+    "seconds": Column("float64", POSITIVE, description="length of the measured window, s"),
+    "messages_per_second": number("echoed in the measured window"),
+    "cpu_percent_median": number("CPU of the server's process, percent of one processor, median of the samples"),
+    "cpu_percent_mean": number("its mean over the samples"),
+    "cpu_us_per_message": number("CPU of the server's process per echo, of the window and of draining, us"),
+    **{name: number(f"{what}; empty for C++" if "heap" in name else what) for name, what in _MEMORY.items()},
+    "stacks_mb": number("resident thread stacks, MiB"),
+    "direct_mb": number("direct buffers, MiB"),
+    "os_threads": whole("threads of the process"),
+    **{
+        f"latency_{name}_us": number(
+            f"due time to complete echo, {name.replace('_', '.')}, of messages due in the window, us; empty where any "
+            "has no delay"
+        )
+        for name in _LATENCY
     },
-    strict=True,
-    coerce=True,
-)
+    "arrived_p99_us": number(
+        "p99 of the echoes that came in the window: what choosing by arrival shows, whatever was left behind, us"
+    ),
+    "neighbour_line_ns": number(
+        "processor time per cache line of a thread outside the server that walks over its own memory, after a rest "
+        "of two ms, median, ns",
+        POSITIVE,
+    ),
+    "neighbour_again_ns": number("the same at once afterwards, when nothing was evicted, ns", POSITIVE),
+    "due": whole("messages due in the measured window"),
+    "errors": whole("connections dropped or not opened, messages wrong or not answered"),
+    "behind": whole(
+        "messages due before its end and never sent, their connection waiting for an echo when draining ended"
+    ),
+    **GC_COLUMNS,
+})  # fmt: skip
+
+PARTS_TABLE = _table({
+    "trial_id": TRIAL_ID,
+    "part": choice(PARTS, "; ".join(f"{part}: {what}" for part, what in PARTS.items())),
+    "bytes": Column("int64", description="after the full collection"),
+})  # fmt: skip
 
 SCHEMAS = {"trials": TRIALS, "parts": PARTS_TABLE}
 

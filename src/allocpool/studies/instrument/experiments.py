@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from allocpool import decisions
+from allocpool.evidence import tables
 from allocpool.evidence.trials import finished
 from allocpool.packets import cells as cell_data
 from allocpool.packets.specs import OPTIONS, Configuration
@@ -127,7 +128,7 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
         if freedom >= _LEAST_FREEDOM:
             ranks = cells[["ns_per_packet", name]].rank(pct=True)
             middle = ranks.groupby([known[key] for key in _CELL], observed=True).transform("mean")
-            r = float(np.corrcoef((ranks - middle).to_numpy(), rowvar=False)[0, 1])
+            r = float(np.corrcoef((ranks - middle).to_numpy(dtype=np.float64), rowvar=False)[0, 1])
             t = r * math.sqrt(freedom / max(1 - r * r, 1e-12))
             rows.append([what, cells.ngroups, len(known), r, 2 * float(scipy_stats.t.sf(abs(t), freedom))])
     return _together(pd.DataFrame(rows, columns=["trace", "cells", "n", "correlation", "p"]))
@@ -155,40 +156,36 @@ def fast_against_slow(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*names, *TRACES.values()])
 
 
-def witnesses(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return what two sides record of the same trial: what, one side, the other, found, n.
+_RECORDED = (
+    "ns_per_packet", "jvm_thread_ms", "kernel_thread_ms", "jvm_process_ms", "kernel_process_ms", "explicit_collections",
+    "log_pauses", "recorder_pauses", "log_pause_ms", "recorder_pause_ms",
+)  # fmt: skip
 
-    ``trials`` is table ``witnesses`` of the study. Ratios are those of `decisions.compare`; of one and the same trial,
-    the median of the trials' ratios with their range.
-    """
+
+def witnesses(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return what the sides of the same trial record, in medians: configuration, side, n, same_work (whether all sides
+    end with the same counts and checksum), same_pauses (share of trials with as many in Flight Recorder as in the log),
+    and what was recorded; of table ``witnesses``."""
     done = finished(trials)
-    bridge, plain, recorded = (done[done["side"] == side] for side in SIDES)
-    rows: list[tuple[str, str, str, str, int]] = []
-    for label in sorted(done["configuration"].unique()):
-        one, other = (side[side["configuration"] == label].set_index("block") for side in (bridge, plain))
+    same = done.groupby(["configuration", "seed"], observed=True)[["counted", "checksum"]].transform("nunique")
+    equal = (done["log_pauses"] == done["recorder_pauses"]).astype("Float64")
+    done = done.assign(same_work=(same == 1).all(axis=1), same_pauses=equal)
+    sides = done.groupby(["configuration", "side"], observed=True)
+    found = sides.agg(n=("block", "size"), same_work=("same_work", "all"), same_pauses=("same_pauses", "mean"))
+    return found.join(sides[[*_RECORDED]].median()).reset_index()
+
+
+def bridge_over_plain(trials: pd.DataFrame) -> pd.DataFrame:
+    """Compare trials behind the bridge with those of a plain ``java`` process, decided together: measured,
+    configuration, ratio, n."""
+    done = finished(trials)
+    names, sides = [], []
+    for label, rows in done.groupby("configuration", observed=True):
+        by_side = {side: rows[rows["side"] == side].set_index("block") for side in SIDES}
         for what, column in (("time per packet", "ns_per_packet"), ("CPU of the measuring thread", "jvm_thread_ms")):
-            compared = decisions.compare(one[column].astype(float), other[column].astype(float))
-            name = f"{what}, {str(label).removesuffix(' / explicit gc')}"
-            rows.append((name, "bridge", "plain java", compared.text(), compared.decision.n))
-    same = done.groupby(["configuration", "seed"], observed=True)[["counted", "checksum"]].nunique()
-    alike = "the same" if len(same) and (same == 1).all().all() else "differ"
-    rows.append(("counts and checksum", "bridge", "plain java", alike, len(done)))
-    for name, side in (("bridge", bridge), ("plain java", plain)):
-        called = int(side["explicit_collections"].fillna(0).sum())
-        rows.append(("collections that somebody called for", name, "its log", f"{called}", len(side)))
-    equal = int((recorded["log_pauses"] == recorded["recorder_pauses"]).sum())
-    log, jvm = ("log", "Flight Recorder"), ("the JVM's counters", "the kernel's")
-    rows.append(("number of pauses", *log, f"equal in {equal} trials", len(recorded)))
-    for what, sides, table, top, bottom in (
-        ("total of pauses", log, recorded, "log_pause_ms", "recorder_pause_ms"),
-        ("CPU of the measuring thread", jvm, bridge, "jvm_thread_ms", "kernel_thread_ms"),
-        ("CPU of the process", jvm, bridge, "jvm_process_ms", "kernel_process_ms"),
-    ):
-        both = table[[top, bottom]].dropna().astype(float)
-        ratios = (both[top] / both[bottom])[both[bottom] > 0]
-        found = f"{ratios.median():.3f} ({ratios.min():.3f} to {ratios.max():.3f})" if len(ratios) else "not measured"
-        rows.append((what, *sides, found, len(ratios)))
-    return pd.DataFrame(rows, columns=["what", "one side", "the other", "found", "n"])
+            names.append({"measured": what, "configuration": label})
+            sides.append((by_side["bridge"][column].astype(float), by_side["plain"][column].astype(float)))
+    return tables.comparisons(names, decisions.compare_together(sides), "bridge over plain java")
 
 
 def iterations_asked(trials: pd.DataFrame, iterations: pd.DataFrame) -> pd.DataFrame:

@@ -49,16 +49,16 @@ def highest_allowed(repetitions: float, rate: float = decisions.ALPHA) -> float:
     return float(scipy_stats.binom.ppf(1 - _ALLOWED, int(repetitions), rate)) / int(repetitions)
 
 
-def campaign_of_controls(rng: np.random.Generator, beside: str, repetitions: int, n: int) -> tuple[Array, Array]:
+def campaign_of_controls(rng: np.random.Generator, besides: str, repetitions: int, n: int) -> tuple[Array, Array]:
     """Draw logarithms of a campaign of 21 cells, each under two names: repetitions x cells x trials."""
     sigma = np.repeat(list(THIRDS.values()), OF_EACH)[None, :, None]
     shape = (repetitions, sigma.size, n)
     sides = [sigma * rng.standard_normal(shape) for _ in "ab"]
-    if beside == "two speeds":
+    if besides == "two speeds":
         sides = [side + math.log(4) * (rng.random(shape) < 0.3) for side in sides]
-    elif beside == "outliers":
+    elif besides == "outliers":
         sides = [side + math.log(2) * (rng.random(shape) < 0.05) for side in sides]
-    elif beside == "drift":
+    elif besides == "drift":
         blocks = np.cumsum(0.05 * rng.standard_normal((repetitions, 1, n)), axis=-1)
         sides = [side + blocks for side in sides]
     return sides[0], sides[1]
@@ -109,8 +109,8 @@ def false_verdicts(repetitions: int = 2_000) -> pd.DataFrame:
     decided together, at the worst moment to stop: its mean), ``decided`` (share decided together, at the last size).
     """
     rows = []
-    for beside in BESIDES:
-        a, b = campaign_of_controls(np.random.default_rng([SEED, 1]), beside, repetitions, SIZES[-1])
+    for besides in BESIDES:
+        a, b = campaign_of_controls(np.random.default_rng([SEED, 1]), besides, repetitions, SIZES[-1])
         ever = np.zeros(a.shape[:-1], dtype=bool)
         worst = np.zeros(repetitions)
         found = Judged(ever, ever)
@@ -121,7 +121,7 @@ def false_verdicts(repetitions: int = 2_000) -> pd.DataFrame:
                 worst = np.maximum(worst, found.different.sum(axis=-1) / np.maximum(found.decided.sum(axis=-1), 1))
             thirds = ever.reshape(repetitions, len(THIRDS), OF_EACH).mean(axis=(0, 2))
             rows.append(
-                {"beside": beside, "n": n, "repetitions": repetitions, **dict(zip(THIRDS, thirds, strict=True)),
+                {"beside": besides, "n": n, "repetitions": repetitions, **dict(zip(THIRDS, thirds, strict=True)),
                  "page": worst.mean(), "decided": found.decided.mean()}
             )  # fmt: skip
     return pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""One Java trial on three ways: behind the bridge, in a plain ``java`` process, and there with Flight Recorder."""
+"""One Java trial on three sides: behind the bridge, in a plain ``java`` process, and there with Flight Recorder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Side = Literal["bridge", "plain", "recorded"]
 SIDES: dict[Side, str] = {
     "bridge": "JVM inside a Python process, called through JPype, as in every other trial",
     "plain": "the same classes and flags in a java process",
-    "recorded": "plain, with Flight Recorder beside the log",
+    "recorded": "plain, with Flight Recorder and the log",
 }
 _EXPECTED_NS_PER_PACKET = 250.0
 

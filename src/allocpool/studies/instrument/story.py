@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import store
-from allocpool.campaign.steady import STEADY_STATES
 from allocpool.evidence.trials import finished, records
-from allocpool.machine.host import Host
-from allocpool.packets.strategies import CHOICES
-from allocpool.runtimes.collectors import COLLECTORS
 from allocpool.studies.instrument.study import STUDY
 
-if TYPE_CHECKING:
-    # For the annotations only: a diagnosis is made by an entry point, above its studies.
-    from allocpool.doctor import Diagnosis
-
-_TOO_FEW = "too few iterations"
 _SAME_WORK = ["case", "seed", "queue_size", "stored_count"]
 _SAME_COUNTS = ["received", "parsed", "tcp", "evicted", "live"]
 
@@ -73,23 +64,6 @@ def contract_sentence(trials: pd.DataFrame) -> str:
     )
 
 
-def harness_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cost of the test itself per configuration: of the strategies that are no choice, ns/packet."""
-    rows = cells[~cells["strategy"].isin(CHOICES)]
-    costs = {name: rows[name].map(stats.significant, na_action="ignore") for name in ("ns", "low", "high")}
-    return rows[["configuration", "case", "n", "gap"]].assign(**costs).rename(columns={"ns": "ns per packet"})
-
-
-def steady_states(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return how many trials of each configuration and strategy were in which state by the change points of their
-    iterations."""
-    done = finished(trials)
-    state = done["steady_state"].astype(object).where(done["steady_state"].notna(), _TOO_FEW)
-    keys = [done["configuration"], done["strategy"]]
-    counts = pd.crosstab(keys, state).reindex(columns=[*STEADY_STATES, _TOO_FEW], fill_value=0)
-    return counts.reset_index().rename_axis(columns=None)
-
-
 WATCHED = {
     "steal_share": ("stolen by the hypervisor", 100, "%"),
     "other_cpu_share": ("taken by other processes", 100, "%"),
@@ -121,36 +95,6 @@ def noise_table(trials: pd.DataFrame) -> pd.DataFrame:
     rounded = {name: table[name].map(stats.significant, na_action="ignore") for name in table.columns[1:]}
     found = {"around a trial": [what for what, *_ in WATCHED.values()], "unit": [unit for *_, unit in WATCHED.values()]}
     return pd.DataFrame(found).assign(trials=table["trials"].astype(int), **rounded)
-
-
-NEVER_EXISTED = "\u2013"
-_STATE_SIGNS = {"runs": "runs", "absent": NEVER_EXISTED, "fails": "fails here"}
-
-
-def runtimes_table(diagnosis: Diagnosis) -> pd.DataFrame:
-    """Return runtimes by collectors as this machine starts them; a missing runtime has its row too."""
-    rows = []
-    for runtime in diagnosis.runtimes:
-        states = {report.collector: _STATE_SIGNS[report.state] for report in runtime.collectors}
-        build = f"{runtime.version} ({runtime.vendor}, {runtime.origin})" if runtime.version else "not here"
-        collectors = {
-            collector.label: states.get(name, "no runtime" if collector.is_on(runtime.feature) else NEVER_EXISTED)
-            for name, collector in COLLECTORS.items()
-        }
-        rows.append({"Java": runtime.feature, "build": build, **collectors})
-    return pd.DataFrame(rows)
-
-
-def host_table(host: Host) -> pd.DataFrame:
-    """Return the machine and its clock as two columns; what a system does not report is unknown."""
-    facts = {name.replace("_", " "): _as_text(value) for name, value in host.model_dump(mode="json").items()}
-    return pd.DataFrame(facts.items(), columns=["what", "value"])
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(_as_text(item) for item in value)
-    return "unknown" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def take_home(profile: str) -> str:

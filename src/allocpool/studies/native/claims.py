@@ -33,7 +33,7 @@ SAME_WITHIN = 0.05
 """Work per packet that differs by no more is the same."""
 _WORK = ("instructions", "data_accesses")
 _MISSES = ("llc_misses", "l2_misses", "l1d_misses")
-"""The outermost cache that was counted says what memory was touched."""
+"""The misses of the outermost cache that was counted are the memory that was touched."""
 _FIGURES = ["ratio", "low", "high", "trials", "p", "p_against", "shown"]
 
 
@@ -102,5 +102,5 @@ def evaluate(counters: pd.DataFrame) -> list[Verdict]:
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    """Return the verdicts of a campaign, on what it left, as its page and the first page show them."""
     return evaluate(counted(tables["counters"]))

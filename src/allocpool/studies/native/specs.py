@@ -57,7 +57,7 @@ class CountersSpec(PacketsSpec):
 
 
 def why_not_counted(counter: Counter) -> str | None:
-    """One line that says why this machine has no such counts, and the remedy; None when it has."""
+    """Return why this machine has no such counts, and the remedy, in one line; None when it has."""
     if counter == "hardware":
         return why_no_hardware_counters()
     if shutil.which("valgrind") is None:

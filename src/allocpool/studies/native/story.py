@@ -9,18 +9,17 @@ import pandas as pd
 
 from allocpool import decisions, stats
 from allocpool.campaign import store
-from allocpool.evidence import tables
 from allocpool.evidence.trials import records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.specs import CASES, Configuration
 from allocpool.packets.strategies import Language
 from allocpool.packets.tables import comparison_table
-from allocpool.studies.native.specs import EVENTS
 from allocpool.studies.native.study import STUDY, NativeProfile, optimisation_steps
 
 POOLED = "pool"
 LANGUAGES: dict[Language, str] = {"cpp": "C++", "java": "Java"}
+PAYS, COSTS, NO_GAIN, OPEN = "pays", "costs more", "no difference that matters", "inconclusive"
 
 
 def in_groups(
@@ -39,9 +38,9 @@ def steps_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the optimisation steps of each language and case, pooled.
 
     Columns: language, case, step, ns, low, high, n; gain (cost of the step before over its own) and gain_text;
-    of_first_text (its cost over that of ``separate``); hides (what an average of the gain would hide). All gains and
-    all ratios to the first step are decided together. A step without a finished trial has no row; the next one is
-    compared with the last that has.
+    of_first_text (its cost over that of ``separate``); hides (what an average of the gain would hide); verdict. All
+    gains and all ratios to the first step are decided together. A step without a finished trial has no row; the next
+    one is compared with the last that has.
     """
     rows: list[dict[str, object]] = []
     pairs: list[tuple[pd.Series, pd.Series]] = []
@@ -60,73 +59,20 @@ def steps_table(trials: pd.DataFrame) -> pd.DataFrame:
             before.append(own)
     table = pd.DataFrame(rows, columns=["language", "case", "step", "ns", "low", "high", "n"])
     compared = decisions.compare_together(pairs)
+    facts = [
+        {"gain": gain.decision.ratio, "gain_text": gain.text(), "of_first_text": of_first.text(),
+         "hides": gain.decision.remark or None,
+         "verdict": {1: PAYS, -1: COSTS}.get(gain.direction, NO_GAIN if gain.equivalent else OPEN)}
+        for gain, of_first in zip(compared[::2], compared[1::2], strict=True)
+    ]  # fmt: skip
     later = table.index[table.duplicated(["language", "case"])]
-    return table.assign(
-        gain=pd.Series([one.decision.ratio for one in compared[::2]], later, dtype=float),
-        gain_text=pd.Series([one.text() for one in compared[::2]], later, dtype=object),
-        of_first_text=pd.Series([one.text() for one in compared[1::2]], later, dtype=object),
-        hides=pd.Series([one.decision.remark or None for one in compared[::2]], later, dtype=object),
-    )
-
-
-def steps_grid(table: pd.DataFrame) -> pd.DataFrame:
-    """Return `steps_table` for a reader."""
-    names = {"gain_text": "gain", "of_first_text": "cost over separate", "hides": "an average hides"}
-    return table[["language", "case", "step", *names]].rename(columns=names)
-
-
-def events_grid(counters: pd.DataFrame) -> pd.DataFrame:
-    """Return events per packet: one row per configuration, case and way of counting, one column per event counted."""
-    grid = counters.dropna(subset=["per_packet"]).pivot_table(
-        index=["configuration", "case", "counter"], columns="event", values="per_packet", aggfunc="mean", observed=True
-    )
-    grid = grid[[event for event in EVENTS if event in grid]].map(stats.significant)
-    grid = grid.rename(columns=lambda name: str(name).replace("_", " ")).rename_axis(columns=None)
-    return grid.rename_axis(index={"counter": "counted"}).reset_index()
-
-
-_STEPS = {
-    "pooling in place of new and delete in flat C++": ("cpp/flat", "alloc", "cpp/flat"),
-    "pooled C++ packets in one region": ("cpp/flat", POOLED, "cpp/slab/glibc/contiguous"),
-    "that region laid out for the caches": ("cpp/slab/glibc/contiguous", POOLED, "cpp/slab"),
-    "one region over C++ packets that are aligned and fetched ahead as well": (
-        "cpp/flat/glibc/inline+one_line+stride+prefetch", POOLED, "cpp/slab",
-    ),
-    "no objects, one region in Java": ("java/native/g1/25", POOLED, "java/flat/g1/25/contiguous"),
-    "Java's region laid out for the caches": ("java/flat/g1/25/contiguous", POOLED, "java/flat/g1/25"),
-}  # fmt: skip
-"""What costs more, with its strategy, and what costs less, pooled."""
-
-
-def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the steps by case, all decided together: what each is, both costs in ns, the gain, what an average would
-    hide, and the verdict."""
-    names, pairs = [], []
-    for case, (what, (more, strategy, less)) in product(CASES, _STEPS.items()):
-        larger, smaller = Configuration.parse(more).label, Configuration.parse(less).label
-        top = cell_data.by_block(trials, larger, strategy, case)
-        bottom = cell_data.by_block(trials, smaller, POOLED, case)
-        if len(top) and len(bottom):
-            names.append({"case": case, "step": what, "from": f"{larger}, {strategy}", "to": f"{smaller}, {POOLED}",
-                          "from ns": stats.geometric_mean(top), "to ns": stats.geometric_mean(bottom)})  # fmt: skip
-            pairs.append((top, bottom))
-    compared = decisions.compare_together(pairs)
-    return tables.comparisons(names, compared, "gain").assign(
-        verdict=[{1: PAYS, -1: COSTS}.get(one.direction, NO_GAIN if one.equivalent else OPEN) for one in compared]
-    )
-
-
-PAYS, COSTS, NO_GAIN, OPEN = "pays", "costs more", "no difference that matters", "inconclusive"
+    return table.join(pd.DataFrame(facts, later, ["gain", "gain_text", "of_first_text", "hides", "verdict"]))
 
 
 def verdict(trials: pd.DataFrame) -> str:
     """Return how many steps pay in each case, and whether C++ should pool."""
-    gains = gains_table(trials)
-    found = [
-        f"{count} {what} in case {case}"
-        for case, rows in (gains.groupby("case", sort=False) if len(gains) else ())
-        for what, count in rows["verdict"].value_counts().items()
-    ]
+    counts = steps_table(trials)[["case", "verdict"]].value_counts(sort=False).reset_index()
+    found = [f"{row.count} {row.verdict} in case {row.case}" for row in records(counts)]
     steps = f"**Optimisation steps:** {', '.join(found) or by_size.NOT_MEASURED}."
     cpp = trials[trials["language"] == "cpp"]
     rows = comparison_table(trials)

@@ -49,7 +49,7 @@ class NativeProfile(Sizes):
 
 
 SEPARATE = "separate"
-"""Before the first step: a buffer is an allocation of its own."""
+"""Before the first step: each buffer is a separate allocation."""
 
 
 def optimisation_steps(language: Language) -> dict[str, str]:

@@ -26,7 +26,7 @@ from allocpool.studies.native.measurement import CountersMeasurement
 from allocpool.studies.native.specs import COUNTERS, EVENTS
 from allocpool.trial.record import TrialRecord
 
-_EVENTS_TOLD = "; ".join(f"{name}: {what}" for name, what in EVENTS.items())
+_EVENTS = "; ".join(f"{name}: {what}" for name, what in EVENTS.items())
 
 COUNTERS_SCHEMA = DataFrameSchema(
     {
@@ -36,7 +36,7 @@ COUNTERS_SCHEMA = DataFrameSchema(
         "counter": choice(COUNTERS, "hardware: the processor counted; simulated: cachegrind did"),
         "how": text("what counted, with its caches where they are simulated", nullable=True),
         "counted_packets": Column("int64", COUNT, description="packets that were counted"),
-        "event": choice(EVENTS, f"what was counted. {_EVENTS_TOLD}", nullable=True),
+        "event": choice(EVENTS, f"what was counted. {_EVENTS}", nullable=True),
         "per_packet": number("events per packet"),
         "missing_because": text("why the processor does not count this event", nullable=True),
         "checksum": text("hex, over everything parsed and stored", nullable=True),
@@ -49,7 +49,7 @@ SCHEMAS = {**columns.SCHEMAS, "counters": COUNTERS_SCHEMA}
 
 
 def counter_rows(record: TrialRecord) -> list[Row]:
-    """The rows of one trial in table ``counters``; one that did not count has one row without an event."""
+    """Return the rows of one trial in table ``counters``; one that did not count has one row without an event."""
     spec, measured = record.spec, read_trial(record, CountersMeasurement).measurement
     shared = {
         **trial_row(record), **packets_columns(record), "counter": spec["counter"], "counted_packets": spec["packets"],
@@ -72,12 +72,12 @@ def _rows_of(record: TrialRecord) -> Tables:
 
 
 def tidy_native(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """The batch study's tables of the timed trials, and the events of those that counted."""
+    """Return the batch study's tables of the timed trials, and the events of those that counted."""
     return frames(records, _rows_of, SCHEMAS)
 
 
 def summarise_counters(record: TrialRecord) -> dict[str, Any]:
-    """One trial as plain data: the shared columns, and events per packet by name."""
+    """Return one trial as plain data: the shared columns, and events per packet by name."""
     rows = counter_rows(record)
     per_event = {f"{row['event']}_per_packet": row.get("per_packet") for row in rows if row.get("event")}
     shared = {key: value for key, value in rows[0].items() if key not in ("event", "per_packet", "missing_because")}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,33 +47,27 @@ _NO_COLLECTION = "no collection in the measured window: longer trials are needed
 _FEW_YOUNG = "fewer than two young collections in the measured window: longer trials are needed"
 
 
-@dataclass(frozen=True)
-class Pauses:
-    """What a claim is put to, of one set-up: tables of the study on pauses, and what `scaling` made of them."""
+class Pauses(NamedTuple):
+    """What a claim is put to, of one set-up: its finished trials by configuration and measure; its forced full
+    collections, one a row, and the fits through them, of collectors that stop the world; these collectors."""
 
-    trials: pd.DataFrame
-    collections: pd.DataFrame
+    cells: Cells
     points: pd.DataFrame
     fits: pd.DataFrame
-    set_up: str
+    stopping: list[str]
 
-    @classmethod
-    def of(
-        cls, trials: pd.DataFrame, collections: pd.DataFrame, points: pd.DataFrame, fits: pd.DataFrame, set_up: str
-    ) -> Pauses:
-        """Return the rows that belong to a set-up, with their published collector; of live sets those whose collector
-        stops the world."""
-        of_points, of_fits = (
-            with_families(table[(table["measure"] == scaling.FORCED) & table["collector"].isin(STOP_THE_WORLD)],
-                          set_up, trials)
-            for table in (points, fits)
-        )  # fmt: skip
-        return cls(collected(trials, set_up), collections, of_points, of_fits, set_up)
 
-    @cached_property
-    def cells(self) -> Cells:
-        """Its finished trials by configuration and measure."""
-        return cells_of(per_trial(self.trials, self.collections))
+def of_set_up(
+    trials: pd.DataFrame, collections: pd.DataFrame, points: pd.DataFrame, fits: pd.DataFrame, set_up: str
+) -> Pauses:
+    """Return what belongs to a set-up, of tables of the study and what `scaling` made of them."""
+    of_points, of_fits = (
+        with_families(table[(table["measure"] == scaling.FORCED) & table["collector"].isin(STOP_THE_WORLD)],
+                      set_up, trials)
+        for table in (points, fits)
+    )  # fmt: skip
+    stopping = [name for name in SET_UPS[set_up].families if name in STOP_THE_WORLD]
+    return Pauses(cells_of(per_trial(collected(trials, set_up), collections)), of_points, of_fits, stopping)
 
 
 def collected(trials: pd.DataFrame, set_up: str) -> pd.DataFrame:
@@ -166,8 +159,7 @@ def _about_100_ns(data: Pauses) -> Evidence:
         p = max(slope.p_above(least), slope.p_below(most))
         p_against = 2 * min(slope.p_above(most), slope.p_below(least))
         rows.append((f"{name}, ns per object", f"the published {ABOUT_NS:g}", *ratios, slope.trials, p, p_against))
-    stopping = [name for name in SET_UPS[data.set_up].families if name in STOP_THE_WORLD]
-    lacking = [collector_named(name).label for name in stopping if name not in set(data.fits["collector"])]
+    lacking = [collector_named(name).label for name in data.stopping if name not in set(data.fits["collector"])]
     return _evidence(rows, [*missing, *(Missing(label, NOT_PART.word) for label in lacking)])
 
 
@@ -221,7 +213,7 @@ def evaluate(
     trials: pd.DataFrame, collections: pd.DataFrame, points: pd.DataFrame, fits: pd.DataFrame
 ) -> list[Verdict]:
     """Put these claims to a campaign, each set-up apart."""
-    return claims.evaluate_apart(PAUSES_CLAIMS, lambda set_up: Pauses.of(trials, collections, points, fits, set_up))
+    return claims.evaluate_apart(PAUSES_CLAIMS, lambda set_up: of_set_up(trials, collections, points, fits, set_up))
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:

@@ -100,7 +100,7 @@ def saved_by_pooling(costs: pd.DataFrame) -> tuple[pd.DataFrame, list[Comparison
 
     Each comparison is the cost of an allocated packet over the same with the pool's cost of collecting, block by block;
     all are decided together. Columns: configuration, case, and by strategy the least cost of collecting, ns per packet.
-    Where one collector ran alone, its bound says nothing: such rows are left out.
+    Where one collector ran alone, its bound means nothing: such rows are left out.
     """
     chosen = costs[(costs["clock"] == "wall") & (costs["collectors"] > 1) & ~costs["collector"].isin(CONTROLS)]
     keys = ["layout", "case", "runtime", "configuration", "scale"]

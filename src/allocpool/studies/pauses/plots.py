@@ -1,8 +1,6 @@
-"""Figures of what stops a program: pauses, utilisation, overhead, CPU, live sets, releases, causes of losses."""
+"""Figures of what stops a program: pauses, overhead, live sets, causes of losses."""
 
 from __future__ import annotations
-
-from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -14,24 +12,15 @@ from allocpool.evidence.style import by_panel, colour_of, finish, log_axes, mark
 from allocpool.evidence.trials import records, spelled_out
 from allocpool.packets import style as packets
 from allocpool.packets.cells import CONTROLS, ORDERED_BY, configuration_order, present, with_cost
-from allocpool.packets.specs import CASES, OPTION_FIELDS
+from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import CHOICES, STRATEGIES
 from allocpool.packets.style import CASE_WORDS, strategy_looks, two_lines
 from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 
-_FACTS = ["trial_id", "configuration", *ORDERED_BY, *OPTION_FIELDS, "strategy", "case", "block"]
+_FACTS = ["trial_id", "configuration", *ORDERED_BY, "strategy", "case"]
 _LEAST_PAUSE_MS = 1e-3
 _CHOSEN = ["alloc", "pool"]
-_ALL_STOPS = "pauses, safepoints, stalls"
-_THREADS = {
-    "application": ("application", style.BLUE, ""),
-    "source": ("source", style.SKY, "//"),
-    "gc": ("collector", style.VERMILION, "xx"),
-    "jit": ("compiler", style.ORANGE, ".."),
-    "other": ("other", style.SILVER, "--"),
-}
-"""By group of threads: its name, colour and hatch."""
 _CAUSES = {
     "stop on purpose": (style.GREEN, ".."),
     "full or degenerated collection": ("#b00020", "xx"),
@@ -42,14 +31,13 @@ _CAUSES = {
     "source slip": (style.SKY, "oo"),
     "nothing known": ("#cccccc", ""),
 }
-_YEARS = {"ns_per_packet": "ns per packet (log scale)", "pause_max_ms": "longest pause, ms (log scale)"}
 
 
-def _batch(trials: pd.DataFrame, case: str | None = None, strategies: Collection[str] = _CHOSEN) -> pd.DataFrame:
-    """The finished batch trials of these strategies with heap buffers and a collector that frees."""
+def _batch(trials: pd.DataFrame) -> pd.DataFrame:
+    """The finished batch trials that allocate or pool, with heap buffers and a collector that frees."""
     done = with_cost(trials)
     done = done[(done["mode"] == "batch") & (done["layout"] == "heap") & ~done["collector"].isin(CONTROLS)]
-    return done[done["strategy"].isin(strategies) & (True if case is None else done["case"] == case)]
+    return done[done["strategy"].isin(_CHOSEN)]
 
 
 def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
@@ -80,26 +68,6 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     return finish(grid, "How long pauses last, by case and strategy.", 4)
 
 
-def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
-    """Return minimum mutator utilisation over the window's length; solid: pauses alone, dashed: all that stops the
-    consumer; the mean over trials, with their range shaded; panels by configuration."""
-    joined = utilisation.merge(_batch(trials, case)[_FACTS], on="trial_id")
-    if joined.empty:
-        return nothing("no utilisation was measured")
-    joined["counted"] = joined["counted"].where(joined["counted"] == "pauses", _ALL_STOPS)
-    order = configuration_order(joined)
-    grid = sns.relplot(
-        joined, kind="line", x="window_ms", y="utilisation", **packets.BY_COLOUR,
-        hue_order=present(STRATEGIES, joined["strategy"]), style="counted", style_order=["pauses", _ALL_STOPS],
-        estimator="mean", errorbar=style.STATED["errorbar"], **panels("configuration", order, 2.4, 3),
-    )  # fmt: skip
-    log_axes(grid, "x", joined["window_ms"], 1.0)
-    grid.set(ylim=(-0.02, 1.02))
-    text = f"Least share of a window left to the program, by its length, in case {case}."
-    return finish(grid, text, 4, packets.panel_names(order), x="length of the window, ms (log scale)",
-                  y="least share left")  # fmt: skip
-
-
 def overhead_by_strategy(overheads: pd.DataFrame) -> Figure:
     """Return the lower-bound overhead per configuration (rows) and strategy (marker) of heap buffers; panels by clock
     and case."""
@@ -117,22 +85,6 @@ def overhead_by_strategy(overheads: pd.DataFrame) -> Figure:
     log_axes(grid, "x", [1, 1.5, rows["high"].max()], 1.1)
     rule(grid, x=1, linestyle="-")
     return finish(grid, "Lower bound of the total cost over the cost of the program alone.", 3, handles=marks(hue))
-
-
-def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
-    """Return CPU per packet by thread group, one bar per configuration and strategy; means over trials."""
-    joined = cpu.merge(_batch(trials, case, CHOICES)[[*_FACTS, "packets"]], on="trial_id")
-    if joined.empty:
-        return nothing("no CPU time was measured")
-    joined = joined.assign(ns=(joined["cpu_ns"] / joined["packets"]).astype(float))
-    order, strategies = configuration_order(joined), present(STRATEGIES, joined["strategy"])
-    means = joined.groupby(["configuration", "strategy", "thread_group"], observed=True)["ns"].mean().reset_index()
-    found = present(_THREADS, means.loc[means["ns"] > 0, "thread_group"])
-    styles = {_THREADS[group][0]: _THREADS[group][1:] for group in found}
-    means["thread"] = means["thread_group"].map({group: look[0] for group, look in _THREADS.items()})
-    grid, handles = style.stack(means, "ns", "configuration", order, "thread", styles, "strategy", strategies)
-    below = packets.name_rows(grid, f"CPU, ns per packet, case {case}", order)
-    return finish(grid, f"CPU time by group of threads in case {case}.", 5, handles=handles, x=below)
 
 
 def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
@@ -178,30 +130,3 @@ def lost_by_cause(attribution: pd.DataFrame, losses: pd.DataFrame) -> Figure:
     grid, handles = style.stack(lost, "share", "name", order, "cause", styles)
     grid.set(xlim=(0, 100), xlabel="share of the packets lost, %")
     return finish(grid, f"What overlapped losses, over {len(order)} trials that lost any.", 2, "", handles)
-
-
-def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
-    """Return cost per packet and longest pause by release of Java, one line per collector and strategy.
-
-    In the case that ran on most releases, of several the largest. Medians over trials, bars from the smallest to the
-    largest trial.
-    """
-    done = _batch(trials).merge(collections[["trial_id", "pause_max_ms"]], on="trial_id")
-    runs = done.drop_duplicates(["case", "collector", "runtime"]).groupby("case").size()
-    case = str(runs[runs == runs.max()].index.max())
-    done = done[done["case"] == case]
-    done = done[done.groupby("collector", observed=True)["runtime"].transform("nunique") > 1]
-    if done.empty:
-        return nothing("no collector was run on more than one runtime")
-    done, looks = packets.by_collector(done)
-    long = done.melt(["key", "collector", "strategy", "runtime"], list(_YEARS), "measure", "value").dropna()
-    long = long[long["value"] > 0].astype({"value": float, "runtime": int})
-    grid = sns.relplot(
-        long, kind="line", x="runtime", y="value", **looks, style_order=_CHOSEN, dashes={"alloc": (3, 2), "pool": ""},
-        **style.BARS, markersize=6, facet_kws={"sharey": False}, **panels("measure", _YEARS, 2.8),
-    )  # fmt: skip
-    for measure, axis, mine in by_panel(grid, long):
-        log_axes(axis, "y", mine["value"], 1.3)
-        axis.set(title="", xlabel="Java", ylabel=_YEARS[measure], xticks=sorted(long["runtime"].unique()))
-    text = f"Cost and longest pause by release of Java, case {case}."
-    return finish(grid, text, 4, "", packets.collector_and_strategy(long))

@@ -21,7 +21,7 @@ from scipy import optimize
 from scipy import stats as scipy_stats
 
 from allocpool.decisions import ALPHA, FEWEST
-from allocpool.packets.cells import ORDERED_BY, configuration_order, with_cost
+from allocpool.packets.cells import ORDERED_BY, with_cost
 from allocpool.stats import significant
 
 LEAST_POINTS = 3
@@ -176,19 +176,9 @@ def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -
 
 
 def fits(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per configuration, strategy and measure of `points`: the `Fit` as ``fit``, and ``n``, its
-    trials."""
-    groups: Any = rows.groupby([*FACTS, "measure"], observed=True)
+    """Return one row per configuration, strategy and measure of `points`: the `Fit` as ``fit``, its ``text``, and
+    ``n``, its trials."""
+    groups: Any = rows.groupby([*FACTS, "measure"], observed=True, sort=False)
     fitted = [(*key, fit_live_set(group["live_objects"], group["cost_ns"])) for key, group in groups]
     table = pd.DataFrame(fitted, columns=[*FACTS, "measure", "fit"], dtype=object).dropna(subset=["fit"])
-    return table.assign(n=[fit.trials for fit in table["fit"]])
-
-
-def for_reader(fitted: pd.DataFrame) -> pd.DataFrame:
-    """Return the fits as a grid: one row per configuration and strategy, one column per measure."""
-    if fitted.empty:
-        return fitted
-    texts = fitted.assign(text=[fit.text() for fit in fitted["fit"]])
-    grid = texts.pivot(index=["configuration", "strategy"], columns="measure", values="text")
-    grid = grid.reindex(columns=[name for name in MEASURES if name in grid])
-    return grid.reindex(configuration_order(fitted), level=0).rename_axis(columns=None).reset_index()
+    return table.assign(text=[fit.text() for fit in table["fit"]], n=[fit.trials for fit in table["fit"]])

@@ -1,9 +1,9 @@
-"""Two experiments beside the batch and real-time trials: a live set of a given size, and a stop of a known cause."""
+"""Two kinds of trials besides batch and real-time ones: a live set of a given size, and a stop of a known cause."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -13,21 +13,18 @@ from allocpool.runtimes.collectors import collectors_that, never_frees
 from allocpool.studies.realtime.specs import LONGEST_INTERVAL_NS, LiveSpec, check_queue_length, queue_ticks
 
 Disturbance = Literal["stop", "full_collection", "native_call"]
-DISTURBANCES: dict[Disturbance, str] = {
-    "stop": "the consumer stops on purpose",
-    "full_collection": "another thread has the whole heap collected",
-    "native_call": "all threads wait for one that is held up in native code",
-}
+"""The consumer stops on purpose; another thread has the heap collected; all threads wait for one that is held up in
+native code."""
+DISTURBANCES: tuple[Disturbance, ...] = get_args(Disturbance)
 
 _QUEUED_OBJECTS, _PARSED_OBJECTS = 3, 5
 _PACKET_BYTES, _PARSED_BYTES = 1152, 208
 _SMALL = 1_000
 """Queue and store where the pool alone makes the live set."""
-_NATIVE_CALL_MB = 256
 
 
 def live_set_sizes(strategy: str, live_objects: float, heap_factor: float) -> dict[str, int]:
-    """Queue, store, pool and heap (MiB) of a trial in which so many objects live beside the JVM's own.
+    """Return queue, store, pool and heap (MiB) of a trial in which so many objects live besides the JVM's own.
 
     With ``alloc`` they are the packets of queue and store, which come and go; with ``pool`` those of the pool, which
     stay. ``heap_factor`` is the heap over the bytes alive.
@@ -70,19 +67,15 @@ class LiveSetSpec(WindowSpec):
 
 
 class _Disturbed(BaseModel):
-    """What stops the trial. A class of its own, named last among the bases, so that the heap can follow from it."""
+    """What stops the trial. A class named last among the bases, so that the heap can follow from it."""
 
     disturbance: Disturbance
-    native_call_mb: int = Field(
-        default=_NATIVE_CALL_MB, gt=0, lt=2048, description="what a call into native code copies, MiB"
-    )
+    native_call_mb: int = Field(default=256, gt=0, lt=2048, description="what a call into native code copies, MiB")
 
 
 def _heap_with_arrays_mb(spec: dict[str, Any]) -> int | None:
-    """Room for the two arrays of the call into native code, beside the trial's own objects.
-
-    Both must fit beside everything else into the old generation, two thirds of the heap.
-    """
+    """The usual heap with room for the two arrays of the call into native code, which must fit into the old generation,
+    two thirds of it."""
     if spec["language"] != "java":
         return None
     arrays_mb = 3 * int(spec["native_call_mb"]) if spec["disturbance"] == "native_call" else 0

@@ -7,11 +7,11 @@ real-time trials that a known cause stops.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
@@ -19,8 +19,7 @@ from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_config
 from allocpool.packets.columns import cost_of, summarise_batch
 from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.packets.specs import Case, Configuration, ConfigurationKey
-from allocpool.packets.strategies import StrategyName
+from allocpool.packets.specs import Configuration, ConfigurationKey
 from allocpool.studies.pauses.measurement import DisturbedMeasurement
 from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
 from allocpool.studies.pauses.tables import SCHEMAS, summarise_disturbed, tidy_pauses
@@ -39,36 +38,23 @@ class _Part(BaseModel):
 class LiveSet(_Part):
     """Live sets by size, in batch, each trial with a heap of ``heap_factor`` times what is alive."""
 
-    live_millions: tuple[float, ...] = ()
+    live_millions: tuple[Annotated[float, Field(ge=0.01, le=12)], ...] = ()
     strategies: tuple[Literal["alloc", "pool"], ...] = ("pool",)
     heap_factor: float = Field(default=2.5, gt=1, le=20)
     blocks: int = Field(default=1, ge=1, le=1000)
 
-    @field_validator("live_millions")
-    @classmethod
-    def _in_range(cls, live_millions: tuple[float, ...]) -> tuple[float, ...]:
-        if any(not 0.01 <= millions <= 12 for millions in live_millions):
-            raise ValueError("live_millions: every size must lie between 0.01 and 12 million objects")
-        return live_millions
 
+class Losses(Sweeps):
+    """Real-time trials at one interval: sweeps of the real-time study; times follow ``scale``."""
 
-class Losses(_Part):
-    """Real-time trials at one interval: the sweeps of the real-time study, whose settings these are; times follow
-    ``scale``."""
-
-    strategies: tuple[StrategyName, ...] = ("alloc", "pool")
-    cases: tuple[Case, ...] = ("B",)
     scale: float = Field(default=0.1, gt=0, le=4)
     interval_ns: float = Field(default=1000.0, gt=0)
-    queue_factors: tuple[float, ...] = ()
-    heap_factors: tuple[float, ...] = ()
-    blocks: int = Field(default=1, ge=1, le=1000)
 
 
 class KnownCauses(_Part):
     """Real-time trials that a known cause stops, each once."""
 
-    disturbances: tuple[Disturbance, ...] = tuple(DISTURBANCES)
+    disturbances: tuple[Disturbance, ...] = DISTURBANCES
     scale: float = Field(default=0.1, gt=0, le=4)
     interval_ns: float = Field(default=1000.0, gt=0)
     seconds: float = Field(default=0.8, gt=0)
@@ -86,7 +72,7 @@ class PausesProfile(Sizes):
 
 
 def plan_pauses(profile: PausesProfile, _machine: Machine) -> list[Planned]:
-    """Every configuration of every part, block after block; one of two groups runs once."""
+    """Return every configuration of every part, block after block; one of two groups runs once."""
     planned: list[Planned] = []
     for block in range(profile.blocks):
         once = {item.spec: item for group in profile.groups.values() for item in plan_block(profile, group, block)}
@@ -100,13 +86,13 @@ def plan_pauses(profile: PausesProfile, _machine: Machine) -> list[Planned]:
 
 def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
     part = profile.live_set
+    shared = profile.model_dump(
+        include={"seconds", "iteration_ms", "warmup_seconds", "min_laps", "min_collections"}
+    ) | {"case": "A", "block": block, "timeout_s": max(300.0, profile.timeout_s)}
     return [
         Planned(
             LiveSetSpec(
-                **Configuration.parse(text).model_dump(exclude_none=True),
-                strategy=strategy, case="A", block=block, seconds=profile.seconds, iteration_ms=profile.iteration_ms,
-                warmup_seconds=profile.warmup_seconds, timeout_s=max(300.0, profile.timeout_s),
-                min_laps=profile.min_laps, min_collections=profile.min_collections,
+                **Configuration.parse(text).model_dump(exclude_none=True), **shared, strategy=strategy,
                 **live_set_sizes(strategy, millions * 1e6, part.heap_factor),
             )
         )
@@ -116,27 +102,21 @@ def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
     ]  # fmt: skip
 
 
-def _losses(part: Losses, block: int) -> list[Planned]:
-    if not part.configurations:
-        return []
-    sweeps = Sweeps(
-        configurations=part.configurations, strategies=part.strategies, cases=part.cases, interval_ns=part.interval_ns,
-        queue_factors=part.queue_factors, heap_factors=part.heap_factors,
-    )  # fmt: skip
-    profile = RealtimeProfile(
-        profile="losses", blocks=1, configurations=part.configurations, scale=part.scale, sweeps=sweeps
-    )
-    return list(plan_sweeps(profile, block))
+def _losses(part: Losses, block: int) -> Iterator[Planned]:
+    if part.configurations:
+        profile = RealtimeProfile(
+            profile="losses", blocks=1, configurations=part.configurations, scale=part.scale, sweeps=part
+        )
+        yield from plan_sweeps(profile, block)
 
 
 def _known_causes(part: KnownCauses) -> list[Planned]:
+    settings = part.model_dump(exclude={"configurations", "disturbances"}) | {"disturb_at_s": part.seconds / 2}
     return [
         Planned(
             DisturbedSpec(
-                **Configuration.parse(text).model_dump(exclude_none=True),
-                strategy="pool", case="A", scale=part.scale, disturbance=disturbance, interval_ns=part.interval_ns,
-                seconds=part.seconds, warmup_seconds=part.warmup_seconds, input_queue_ms=part.input_queue_ms,
-                disturb_at_s=part.seconds / 2,
+                **Configuration.parse(text).model_dump(exclude_none=True), **settings,
+                strategy="pool", case="A", disturbance=disturbance,
             )
         )
         for text in part.configurations
@@ -145,13 +125,13 @@ def _known_causes(part: KnownCauses) -> list[Planned]:
 
 
 def questions(profile: PausesProfile, machine: Machine) -> list[Question[TrialSpec]]:
-    """Allocate or pool, where both are planned. Most are trials of the batch study, whose primary questions these are:
-    so their further trials are seen here."""
+    """Return whether allocating or pooling is cheaper, where both are planned. Most are primary questions of the batch
+    study, whose further trials are seen here."""
     return rivals(timed(plan_pauses(profile, machine)), "alloc", "pool", primary=False)
 
 
 def catalogue(profile: PausesProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per Java configuration, with what the profile runs of it and why the rest is left out."""
+    """Return one row per Java configuration, with what the profile runs of it and why the rest is left out."""
     parts: tuple[Any, ...] = (*profile.groups.values(), profile.live_set, profile.losses, profile.known_causes)
     asked = list(dict.fromkeys(key for part in parts for key in part.configurations))
     return catalogue_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -44,102 +45,82 @@ COUNTED = ("pauses", "all stops")
 FORCED = "Heap Inspection Initiated GC"
 """Cause of the collection that counts the living objects after the measured part."""
 
-COLLECTIONS = DataFrameSchema(
-    {
-        "trial_id": Column("string", unique=True, description="trial that the row belongs to"),
-        "window_s": Column("float64", POSITIVE, description="length of the measured window, s"),
-        "collections": Column("int64", COUNT, description="collections that paused in the measured window"),
-        "pauses": Column("int64", COUNT, description="stop-the-world pauses in the measured window"),
-        "pause_total_ms": Column("float64", COUNT, description="their total, ms"),
-        "pause_mean_ms": number("their mean, ms; empty without any"),
-        "pause_max_ms": Column("float64", COUNT, description="the longest of them, ms"),
-        "safepoints": Column("int64", COUNT, description="safepoints in the measured window, collections or not"),
-        "safepoint_total_ms": Column("float64", COUNT, description="their total with the time to reach them, ms"),
-        "time_to_safepoint_total_ms": Column("float64", COUNT, description="of it, until the last thread stood, ms"),
-        "time_to_safepoint_max_ms": Column("float64", COUNT, description="the longest of these, ms"),
-        "stalls": Column("int64", COUNT, description="waits of the consumer's thread for memory"),
-        "stall_total_ms": Column("float64", COUNT, description="their total, ms"),
-        "left_mb": number(
-            "what young collections of the window leave on the heap above what the one before left, MB, mean; empty "
-            "below two",
-            None,
-        ),
-        "forced_full_ms": number("full pause that counted the objects after the measured part, ms", POSITIVE),
-        "unread_lines": Column("int64", COUNT, description="lines about stopped threads that were not understood"),
-        "violations": Column("int64", COUNT, description="lines of the log that contradict each other"),
-    },
-    strict=True,
-    coerce=True,
-)
+_table = partial(DataFrameSchema, strict=True, coerce=True)
+_amount = partial(Column, "float64", COUNT)
+_count = partial(Column, "int64", COUNT)
 
-PAUSES = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "start_s": Column("float64", description="start of a pause, after that of the measured window, s"),
-        "duration_ms": Column("float64", COUNT, description="its length, ms"),
-        "kind": text("kind of pause, in the collector's words"),
-        "cause": text("cause, in the collector's words; empty where it gives none"),
-    },
-    strict=True,
-    coerce=True,
-)
+COLLECTIONS = _table({
+    "trial_id": Column("string", unique=True, description="trial that the row belongs to"),
+    "window_s": Column("float64", POSITIVE, description="length of the measured window, s"),
+    "collections": _count(description="collections that paused in the measured window"),
+    "pauses": _count(description="stop-the-world pauses in the measured window"),
+    "pause_total_ms": _amount(description="their total, ms"),
+    "pause_mean_ms": number("their mean, ms; empty without any"),
+    "pause_max_ms": _amount(description="the longest of them, ms"),
+    "safepoints": _count(description="safepoints in the measured window, collections or not"),
+    "safepoint_total_ms": _amount(description="their total with the time to reach them, ms"),
+    "time_to_safepoint_total_ms": _amount(description="of it, until the last thread stood, ms"),
+    "time_to_safepoint_max_ms": _amount(description="the longest of these, ms"),
+    "stalls": _count(description="waits of the consumer's thread for memory"),
+    "stall_total_ms": _amount(description="their total, ms"),
+    "left_mb": number(
+        "what young collections of the window leave on the heap above what the one before left, MB, mean; empty "
+        "below two",
+        None,
+    ),
+    "forced_full_ms": number("full pause that counted the objects after the measured part, ms", POSITIVE),
+    "unread_lines": _count(description="lines about stopped threads that were not understood"),
+    "violations": _count(description="lines of the log that contradict each other"),
+})  # fmt: skip
 
-UTILISATION = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "counted": choice(
-            COUNTED, "pauses alone, or also safepoints, the time to reach them, and stalls of the consumer"
-        ),
-        "window_ms": Column("float64", POSITIVE, description="length of the window, ms"),
-        "utilisation": Column(
-            "float64", Check.in_range(0, 1), description="least share of any such window left to the program"
-        ),
-    },
-    strict=True,
-    coerce=True,
-)  # fmt: skip
+PAUSES = _table({
+    "trial_id": TRIAL_ID,
+    "start_s": Column("float64", description="start of a pause, after that of the measured window, s"),
+    "duration_ms": _amount(description="its length, ms"),
+    "kind": text("kind of pause, in the collector's words"),
+    "cause": text("cause, in the collector's words; empty where it gives none"),
+})  # fmt: skip
 
-LOSSES = DataFrameSchema(
-    {
-        **TRIAL_COLUMNS,
-        **PACKETS_COLUMNS,
-        "interval_ns": Column("float64", POSITIVE, description="time between ticks, ns"),
-        "input_queue_ms": INPUT_QUEUE,
-        "disturbance": choice(DISTURBANCES, "what stopped it on purpose", nullable=True),
-        "disturbed_at_s": number("when that began, after the warm-up's end, s", None),
-        "disturbed_ms": number("how long that took, ms"),
-        "seconds": number("length after the warm-up, s"),
-        **{name: TICKS[name] for name in ("generated", "lost", "bursts")},
-        "unread_lines": whole("lines of its log that were not understood"),
-    },
-    strict=True,
-    coerce=True,
-)
+UTILISATION = _table({
+    "trial_id": TRIAL_ID,
+    "counted": choice(
+        COUNTED, "pauses alone, or also safepoints, the time to reach them, and stalls of the consumer"
+    ),
+    "window_ms": Column("float64", POSITIVE, description="length of the window, ms"),
+    "utilisation": Column(
+        "float64", Check.in_range(0, 1), description="least share of any such window left to the program"
+    ),
+})  # fmt: skip
 
-BURSTS = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "burst": Column("int64", COUNT, description="number within the trial, from 0"),
-        "start_s": Column("float64", description="first loss after the warm-up's end, s"),
-        "end_s": Column("float64", description="last loss after the warm-up's end, s"),
-        "lost": Column("int64", COUNT, description="ticks lost"),
-        "cause": choice(ALL_CAUSES, "what has the largest share of its window"),
-    },
-    strict=True,
-    coerce=True,
-)
+LOSSES = _table({
+    **TRIAL_COLUMNS,
+    **PACKETS_COLUMNS,
+    "interval_ns": Column("float64", POSITIVE, description="time between ticks, ns"),
+    "input_queue_ms": INPUT_QUEUE,
+    "disturbance": choice(DISTURBANCES, "what stopped it on purpose", nullable=True),
+    "disturbed_at_s": number("when that began, after the warm-up's end, s", None),
+    "disturbed_ms": number("how long that took, ms"),
+    "seconds": number("length after the warm-up, s"),
+    **{name: TICKS[name] for name in ("generated", "lost", "bursts")},
+    "unread_lines": whole("lines of its log that were not understood"),
+})  # fmt: skip
 
-ATTRIBUTION = DataFrameSchema(
-    {
-        "trial_id": TRIAL_ID,
-        "burst": Column("int64", COUNT, description="number within the trial, from 0"),
-        "cause": choice(ALL_CAUSES, "what overlapped the burst's window"),
-        "share": Column("float64", Check.in_range(0, 1 + 1e-9), description="its share of that window"),
-        "lost": Column("float64", COUNT, description="the same share of the ticks lost"),
-    },
-    strict=True,
-    coerce=True,
-)
+BURSTS = _table({
+    "trial_id": TRIAL_ID,
+    "burst": _count(description="number within the trial, from 0"),
+    "start_s": Column("float64", description="first loss after the warm-up's end, s"),
+    "end_s": Column("float64", description="last loss after the warm-up's end, s"),
+    "lost": _count(description="ticks lost"),
+    "cause": choice(ALL_CAUSES, "what has the largest share of its window"),
+})  # fmt: skip
+
+ATTRIBUTION = _table({
+    "trial_id": TRIAL_ID,
+    "burst": _count(description="number within the trial, from 0"),
+    "cause": choice(ALL_CAUSES, "what overlapped the burst's window"),
+    "share": Column("float64", Check.in_range(0, 1 + 1e-9), description="its share of that window"),
+    "lost": _amount(description="the same share of the ticks lost"),
+})  # fmt: skip
 
 SCHEMAS = {
     "trials": TRIALS, "collections": COLLECTIONS, "pauses": PAUSES, "utilisation": UTILISATION, "cpu": CPU,

@@ -1,20 +1,18 @@
-"""The minimum sustainable inter-arrival time of one cell by single trials, each placed where it is least known.
+"""The minimum sustainable inter-arrival time of one cell by adaptive trials: each where it is least known.
 
-A search takes many trials of full length, several searches are needed before a cell decides anything, and most of
-these trials lie where the answer is known already. Here a cell has one series of trials instead, in blocks that hold
-every cell once: each is a process of its own, of one fixed length, at the interval that those before it leave most
-open (Kontsevich and Tyler, "Bayesian adaptive estimation of psychometric slope and threshold", Vision Research 39,
-1999). So its trials are as far apart in time as those of any other comparison.
+A cell has one series of trials, in blocks that hold every cell once: each is its own process, of one fixed length, at
+the interval that those before it leave most open (Kontsevich and Tyler, "Bayesian adaptive estimation of psychometric
+slope and threshold", Vision Research 39, 1999). So its trials are as far apart in time as those of any comparison.
 
 To them one chance of a loss is fitted: logistic in the logarithm of the interval, around a boundary where it is a half,
 with an edge from 6 to 140% wide between one trial in twenty that loses and nineteen, and with one trial in twenty that
-loses, or does not, for reasons of its own (Wichmann and Hill, "The psychometric function: I. Fitting, sampling, and
-goodness of fit", Perception and Psychophysics 63, 2001). Chances are those of the ratio of likelihoods, each the
-largest over all edges; two cells are compared by the likelihood of both together, the largest over all pairs of
-boundaries that lie so far apart. They hold at the looks of `allocpool.decisions`, so that more trials may be added at
-any time; how often they are wrong is simulated (`allocpool.studies.realtime.proof`).
+loses, or does not, for other reasons (Wichmann and Hill, "The psychometric function: I. Fitting, sampling, and goodness
+of fit", Perception and Psychophysics 63, 2001). Chances are those of the ratio of likelihoods, each the largest over
+all edges; two cells are compared by the likelihood of both together, the largest over all pairs of boundaries that lie
+so far apart. They hold at the looks of `allocpool.decisions`, so that more trials may be added at any time; how often
+they are wrong is simulated (`allocpool.studies.realtime.proof`).
 
-Where the source itself stood still for half of the input queue a trial reports nothing, whether it lost or not.
+A trial whose source stalled for half of the input queue reports nothing, whether it lost or not.
 """
 
 from __future__ import annotations
@@ -70,34 +68,29 @@ class Point(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What one trial says of its boundary.
-
-    Attributes:
-        live: messages alive.
-        interval_ns: between messages.
-        queue_ms: the longest deadline that it reports.
-        latest_ms: the longest that a message waited; infinite where one was lost.
-        slip_ms: the longest time that the source itself stood still.
-        lost_share: of the messages generated; it helps to place the next trial, and reports whether few were lost.
-    """
+    """What one trial shows of its boundary."""
 
     live: int
+    """Messages alive."""
     interval_ns: float
     queue_ms: float
+    """The longest deadline that it reports."""
     latest_ms: float
+    """The longest that a message waited; infinite where one was lost."""
     slip_ms: float
+    """The longest source stall."""
     lost_share: float = 0.0
 
     def lost(self, deadline_ms: float) -> bool | None:
-        """Whether a queue of this length would have lost a message; None where the trial can't tell: the source stood
-        still for half of it, or its own queue is shorter."""
+        """Return whether a queue of this length would have lost a message; None where that is not known: the source
+        stalled for half of it, or its own queue is shorter."""
         if self.slip_ms >= deadline_ms / 2 or deadline_ms > self.queue_ms * (1 + 1e-9):
             return None
         # A queue that lost nothing kept its own deadline, whatever the coarse buckets of delays say.
         return math.isinf(self.latest_ms) or (deadline_ms < self.queue_ms * (1 - 1e-9) and self.latest_ms > deadline_ms)
 
     def lost_more_than(self, share: float) -> bool | None:
-        """Whether its own queue lost more than this share; None where the trial can't tell."""
+        """Return whether its own queue lost more than this share; None where that is not known."""
         lost = self.lost(self.queue_ms)
         return None if lost is None else lost and self.lost_share > share
 
@@ -109,7 +102,7 @@ class Seen(NamedTuple):
 
 
 def seen_of(row: Any) -> Seen:
-    """What a row of table ``map`` or ``adaptive`` says."""
+    """Return what a row of table ``map`` or ``adaptive`` shows."""
     latest_ms = math.inf if row.lost > 0 else math.nan  # a search keeps no delays
     if row.lost == 0 and pd.notna(row.delay_max_us):
         latest_ms = float(row.delay_max_us) / 1e3
@@ -120,18 +113,19 @@ def seen_of(row: Any) -> Seen:
 
 
 def live_in(row: Any) -> int:
-    """Messages alive in a trial."""
+    """Return the messages alive in a trial."""
     return int(row.queue_size + row.stored_count)
 
 
 def log_chances(boundary: Array, log_ns: float) -> tuple[Array, Array]:
-    """Logarithms of the chances that a trial at this interval loses, and that it does not: a row for each softness."""
+    """Return logarithms of the chances that a trial at this interval loses, and that it does not: a row for each
+    softness."""
     chances = LAPSE + (1 - 2 * LAPSE) * scipy.special.expit((boundary - log_ns) / np.array(SOFTNESS)[:, None])
     return np.log(chances), np.log1p(-chances)
 
 
 def on_steps(log_ns: float) -> float:
-    """The interval, ns, on a grid, so that the last digits of a mean change no trial."""
+    """Return the interval, ns, on a grid, so that the last digits of a mean change no trial."""
     return float(f"{math.exp(STEP * round(log_ns / STEP)):.4g}")
 
 
@@ -139,22 +133,22 @@ _GRAIN = 0.02
 _AXIS = np.arange(0.0, math.log(1e6), _GRAIN)
 """Logarithms of all boundaries that are thought of, from 1 ns to a thousand packets a second."""
 
-Told = tuple[float, bool]
+Outcome = tuple[float, bool]
 """An interval, ns, and whether the trial at it lost."""
 
 
-def told_by(seen: Sequence[Seen], more_than: float) -> tuple[Told, ...]:
-    """What trials say that can tell, in order; losing is to lose more than a share."""
+def outcomes_of(seen: Sequence[Seen], more_than: float) -> tuple[Outcome, ...]:
+    """Return the outcomes of the trials that have one, in order; losing is to lose more than a share."""
     lost = ((each.interval_ns, each.lost_more_than(more_than)) for each in seen)
     return tuple((interval_ns, how) for interval_ns, how in lost if how is not None)
 
 
 @functools.lru_cache(maxsize=1024)
-def _likely(told: tuple[Told, ...]) -> Array:
+def _likely(outcomes: tuple[Outcome, ...]) -> Array:
     """The logarithm of the likelihood of each boundary of the axis, with the edge that suits it best, less its
     largest."""
     likely = np.zeros((len(SOFTNESS), len(_AXIS)))
-    for interval_ns, lost in told:
+    for interval_ns, lost in outcomes:
         likely += log_chances(_AXIS, math.log(interval_ns))[0 if lost else 1]
     best: Array = likely.max(axis=0)
     return best - float(best.max())
@@ -162,31 +156,27 @@ def _likely(told: tuple[Told, ...]) -> Array:
 
 @dataclass(frozen=True)
 class AdaptiveTrials:
-    """The trials of one cell for one goal, in order of time.
+    """The trials of one cell for one goal, in order of time."""
 
-    Attributes:
-        told: those that can tell.
-        silent: how many can't.
-        highest_ns: the longest interval tried.
-        clustered: they are of searches, minutes apart: they have a boundary, but decide nothing.
-    """
-
-    told: tuple[Told, ...]
+    outcomes: tuple[Outcome, ...]
     silent: int
+    """Trials without an outcome."""
     highest_ns: float
+    """The longest interval tried."""
     clustered: bool = False
+    """They are of searches, minutes apart: they have a boundary, but decide nothing."""
 
     @property
     def n(self) -> int:
-        return len(self.told)
+        return len(self.outcomes)
 
     @property
     def gap(self) -> str | None:
         """Why it decides nothing, or None."""
         if self.clustered:
             return "trials of searches, minutes apart"
-        silent = f", {self.silent} beside one in which the source stood still" if self.silent else ""
-        return None if self.n >= FEWEST else f"fewer than {FEWEST} trials that tell{silent}"
+        silent = f", besides {self.silent} in which the source stalled" if self.silent else ""
+        return None if self.n >= FEWEST else f"fewer than {FEWEST} trials with an outcome{silent}"
 
     @property
     def decides(self) -> bool:
@@ -194,9 +184,9 @@ class AdaptiveTrials:
         return self.gap is None
 
     @property
-    def used(self) -> tuple[Told, ...]:
+    def used(self) -> tuple[Outcome, ...]:
         """The trials up to the latest look."""
-        return self.told[: look_at(self.n) or self.n]
+        return self.outcomes[: look_at(self.n) or self.n]
 
     @property
     def edge_ns(self) -> float:
@@ -213,11 +203,11 @@ class AdaptiveTrials:
     @property
     def passes(self) -> bool:
         """Whether the boundary is more likely among the intervals tried than beyond."""
-        return bool(self.told) and self.edge_ns <= self.highest_ns
+        return bool(self.outcomes) and self.edge_ns <= self.highest_ns
 
     def interval_ns(self) -> tuple[float, float, float]:
-        """The boundary, and 95% around it, whenever one looks; ends are 0 and infinite where it is not bounded, all
-        NaN where it lies beyond the intervals tried."""
+        """Return the boundary, and 95% around it, whenever one looks; ends are 0 and infinite where it is not bounded,
+        all NaN where it lies beyond the intervals tried."""
         if not self.passes:
             return math.nan, math.nan, math.nan
         if not self.decides:
@@ -226,8 +216,8 @@ class AdaptiveTrials:
         return self.edge_ns, math.exp(low), math.exp(high)
 
     def p_below(self, limit_ns: float) -> float:
-        """The chance of so much evidence that the boundary is below ``limit_ns``, were it not. Below `highest_ns`: some
-        interval passes; above it: none does."""
+        """Return the chance of so much evidence that the boundary is below ``limit_ns``, were it not. Below
+        `highest_ns`: some interval passes; above it: none does."""
         return self._p(math.log(limit_ns) <= _AXIS)
 
     def p_above(self, limit_ns: float) -> float:
@@ -263,7 +253,7 @@ _APART = np.arange(1 - len(_AXIS), len(_AXIS), dtype=np.float64) * _GRAIN
 
 
 @functools.lru_cache(maxsize=1024)
-def _apart(left: tuple[Told, ...], right: tuple[Told, ...]) -> Array:
+def _apart(left: tuple[Outcome, ...], right: tuple[Outcome, ...]) -> Array:
     """The logarithm of the likelihood of each ratio of two boundaries, left over right, less its largest."""
     return _ratio_of(_likely(left), _likely(right))
 
@@ -278,29 +268,13 @@ def _ratio_of(one: Array, other: Array) -> Array:
     return likely - best
 
 
-def _both(left: AdaptiveTrials, right: AdaptiveTrials) -> tuple[Array, int]:
-    """How likely each ratio of two cells is, and by how many trials a side: those of the latest look of both."""
-    used = min(len(left.used), len(right.used))
-    return _apart(left.used[:used], right.used[:used]), used
-
-
 def p_smaller(left: AdaptiveTrials, right: AdaptiveTrials, by: float = 1.0) -> float:
-    """The chance of so much evidence that ``left`` keeps up with a smaller interval by a factor above ``by``, did it
-    not."""
+    """Return the chance of so much evidence that ``left`` keeps up with a smaller interval by a factor above ``by``,
+    did it not; by the trials of the latest look of both."""
     if not (left.decides and right.decides):
         return 1.0
-    likely, used = _both(left, right)
-    return _chance(likely, -math.log(by) - 1e-9 <= _APART, used)
-
-
-def times_apart(left: AdaptiveTrials, right: AdaptiveTrials) -> tuple[float, float]:
-    """Between which ratios that of two boundaries lies, left over right, 95% whenever one looks; 0 and infinite where
-    it is not bounded, NaN where one has too few trials."""
-    if not (left.decides and right.decides):
-        return math.nan, math.nan
-    likely, used = _both(left, right)
-    low, high = _ends(likely, _APART, used, ALPHA)
-    return math.exp(low), math.exp(high)
+    used = min(len(left.used), len(right.used))
+    return _chance(_apart(left.used[:used], right.used[:used]), -math.log(by) - 1e-9 <= _APART, used)
 
 
 @dataclass(frozen=True)
@@ -337,8 +311,8 @@ Side = Boundary | float
 
 
 def over(pairs: Sequence[tuple[Side, Side]], alpha: float = ALPHA) -> Comparison:
-    """The product of the ratios of these boundaries, left over right, by the likelihood of all trials together; of no
-    trials where one side has too few."""
+    """Return the product of the ratios of these boundaries, left over right, by the likelihood of all trials together;
+    of no trials where one side has too few."""
     cells = [side for pair in pairs for side in pair if not isinstance(side, float)]
     if not all(cell.decides for cell in cells):
         return too_few(0, None, alpha, FEWEST)
@@ -354,7 +328,7 @@ def _compared(likely: Array, n: int, used: int, effect: float | None, alpha: flo
 
 
 def too_few(n: int, effect: float | None, alpha: float, needed: int) -> Comparison:
-    """Of so few trials a side that ``needed`` more could decide."""
+    """Return the comparison of so few trials a side that ``needed`` more could decide."""
     found = Decision(math.nan, math.nan, math.nan, n, n, OPEN, needed, alpha, math.nan, "")
     return Comparison(found, math.nan, math.nan, math.nan, effect or effect_that_matters())
 
@@ -393,7 +367,7 @@ class AdaptiveJudge:
         self, a: Sequence[Any], b: Sequence[Any], effect: float | None = None, alpha: float = ALPHA
     ) -> Comparison:
         """``a`` and ``b``: what the trials of each side have shown."""
-        one, other = (told_by(side, self.more_than) for side in (a, b))
+        one, other = (outcomes_of(side, self.more_than) for side in (a, b))
         n = min(len(one), len(other))
         used = look_at(n)
         if used is None:
@@ -404,8 +378,8 @@ class AdaptiveJudge:
 def of_interval(
     middle: float, low: float, high: float, n: int, effect: float | None = None, alpha: float = ALPHA
 ) -> Comparison:
-    """A comparison by an estimated logarithm of a ratio and the ends of its interval, made at the level of the look
-    that ``n`` trials a side have reached (`allocpool.decisions.nominal_level`); infinite ends are open."""
+    """Return a comparison by an estimated logarithm of a ratio and the ends of its interval, made at the level of the
+    look that ``n`` trials a side have reached (`allocpool.decisions.nominal_level`); infinite ends are open."""
     effect = effect or effect_that_matters()
     used, margin = look_at(n) or n, math.log(effect)
     verdict = (
@@ -431,8 +405,8 @@ _LONGEST = 700.0
 
 @functools.lru_cache(maxsize=4096)
 def next_interval(low_ns: float, high_ns: float, shown: tuple[tuple[float, bool | None], ...]) -> float:
-    """The interval, ns, of the next trial of a cell, between the shortest and the longest: the first at that of the
-    published losses, the next ones at the mean of where its boundary may lie after these. ``shown``: logarithms of
+    """Return the interval, ns, of the next trial of a cell, between the shortest and the longest: the first at that of
+    the published losses, the next ones at the mean of where its boundary may lie after these. ``shown``: logarithms of
     intervals (`Seen.keeps_up_from` where a trial lost), and whether each lost."""
     if not shown:
         return min(max(COMPARISON_INTERVAL_NS, low_ns), high_ns)
@@ -450,6 +424,6 @@ _BEYOND = math.log(3.0)
 
 
 def shown_by(seen: Seen, more_than: float) -> tuple[float, bool | None]:
-    """What a trial says, in the form that places the next one."""
+    """Return what a trial shows, in the form that places the next one."""
     lost = seen.lost_more_than(more_than)
     return (seen.keeps_up_from if lost else math.log(seen.interval_ns)), lost

@@ -19,7 +19,7 @@ from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, CONFIGURATION_FACTS, cells_of
 from allocpool.packets.published import LIKELIEST, in_our_words, with_published
-from allocpool.studies.realtime.adaptive import AdaptiveTrials, seen_of, told_by
+from allocpool.studies.realtime.adaptive import AdaptiveTrials, outcomes_of, seen_of
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
 from allocpool.studies.realtime.tables import ABOUT_ONE
 
@@ -53,7 +53,7 @@ def with_ends(value: float, low: float, high: float, unit: str = "") -> str:
 
 
 def usual_heap(rows: pd.DataFrame) -> pd.Series:
-    """Return whether each row has the published heap at its scale, in whole MB, or none, as C++ has."""
+    """Return whether each row has the published heap at its scale, rounded to MB, or none, as C++ has."""
     return rows["heap_factor"].isna() | rows["heap_factor"].between(*ABOUT_ONE)
 
 
@@ -70,7 +70,8 @@ def cell_trials(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     of_searches = pd.concat([of_searches, searches[searches["status"] != "ok"]], ignore_index=True)
     there = pd.MultiIndex.from_frame(adaptive[list(CONFIGURATION)])
     alone = of_searches[~pd.MultiIndex.from_frame(of_searches[list(CONFIGURATION)]).isin(there)]
-    alone = alone.assign(clustered=True, delay_max_us=math.nan, decides_long_pauses=pd.NA)
+    unknown: dict[str, Any] = {"delay_max_us": math.nan, "decides_long_pauses": pd.NA}
+    alone = alone.assign(clustered=True, **unknown)
     parts = [part for part in (adaptive, alone) if len(part)]
     return pd.concat(parts, ignore_index=True) if parts else adaptive
 
@@ -78,7 +79,7 @@ def cell_trials(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def placed_of(done: pd.DataFrame, goal: str) -> AdaptiveTrials:
     """Return the trials of one cell, for one goal."""
     seen = [seen_of(row) for row in records(done)]
-    found = told_by(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
+    found = outcomes_of(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
     highest_ns = max((interval_ns for interval_ns, _ in found), default=math.nan)
     clustered = "clustered" in done and bool(done["clustered"].any())
     return AdaptiveTrials(found, len(seen) - len(found), highest_ns, clustered)
@@ -150,7 +151,8 @@ def published_cells() -> pd.DataFrame:
         collector=table["family"].map(LIKELIEST), runtime=None, trials=1, n=1, queue_factor=1.0,
         answer=np.select([loses, nothing_lost], [LOSES, NDR], PDR),
         ndr_ns=found_ns.where(~loses & nothing_lost), pdr_ns=found_ns.where(~loses),
-        every_pdr=AdaptiveTrials((), 0, math.nan), compared_ns=COMPARISON_INTERVAL_NS, lost_percent=lost,
+        every_pdr=pd.Series([AdaptiveTrials((), 0, math.nan)] * len(table), dtype="object"),
+        compared_ns=COMPARISON_INTERVAL_NS, lost_percent=lost,
         larger_heap_lost_percent=table["published_lost_percent_large_heap"],
     )  # fmt: skip
     columns = [*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *_FIGURES, "larger_heap_lost_percent", "gap"]
@@ -161,39 +163,3 @@ def sweep_trials(trials: pd.DataFrame, scale: float, interval_ns: float) -> pd.D
     """Return the single trials of the sweeps: those at the profile's scale and at one interval."""
     at = np.isclose(trials["scale"].astype(float), scale) & np.isclose(trials["interval_ns"].astype(float), interval_ns)
     return trials[at]
-
-
-WORK, PAUSES, OTHERS = "the work", "pauses", "what else takes the cores"
-AMPLE = 2.0
-
-
-def limits(cells: pd.DataFrame, adaptive: pd.DataFrame) -> pd.DataFrame:
-    """Return what keeps each adaptive cell from smaller intervals, by the trials that lose although there is time for
-    the work.
-
-    The work is what a packet takes by the batch path of the same processes, before the source starts; there is time for
-    it where an interval is `AMPLE` times as long. Such a trial loses by a pause if its longest one takes half of the
-    input queue; or else because something but the consumer ran on the cores: the collector's own threads, the source,
-    the system.
-
-    Columns: configuration, strategy, case, ``edge_ns`` (NaN where no interval passes), ``work_ns`` (median over
-    trials), ``with_time`` (losing trials that had time for the work), ``by_pauses`` (of these, those by such a pause),
-    ``pause_ms`` (their longest pause, median; NaN without any), ``limit`` (`WORK` where no trial with time for it
-    loses, `PAUSES` where most of these lose by a pause, or else `OTHERS`).
-    """
-    cell, half_ms = list(CONFIGURATION), adaptive["input_queue_ms"] / 2
-    trials = finished(adaptive.assign(half_ms=half_ms)).astype({"prologue_ns_per_packet": float, "lost_ppm": float})
-    trials["work_ns"] = trials.groupby(cell, observed=True)["prologue_ns_per_packet"].transform("median")
-    losing = trials[(trials["slip_max_ms"] < trials["half_ms"]) & (trials["lost_ppm"] > 1e6 * PDR_LOSS_RATIO)]
-    losing = losing[losing["interval_ns"] >= AMPLE * losing["work_ns"]].astype({"gc_pause_max_ms": float})
-    found = (
-        losing.assign(by_pause=losing["gc_pause_max_ms"] >= losing["half_ms"])
-        .groupby(cell, observed=True)
-        .agg(with_time=("by_pause", "size"), by_pauses=("by_pause", "sum"), pause_ms=("gc_pause_max_ms", "median"))
-    )
-    works = trials.groupby(cell, observed=True)["work_ns"].first()
-    edges = cells.loc[cells["n"] > 0, [*cell, "pdr_ns"]].rename(columns={"pdr_ns": "edge_ns"})
-    every = edges.join(works, cell, "inner").join(found, cell).fillna({"with_time": 0, "by_pauses": 0})
-    every = every.astype({"with_time": int, "by_pauses": int})
-    limit = np.select([every["with_time"] == 0, 2 * every["by_pauses"] > every["with_time"]], [WORK, PAUSES], OTHERS)
-    return every.assign(limit=limit).reset_index(drop=True)

@@ -5,7 +5,7 @@ tests."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -136,21 +136,21 @@ class Realtime:
         best = (min if keeps_up else max)(usable or cells, key=_edge_ns)
         as_claimed = best in usable and (_edge_ns(best) <= (limit_ns or LONGEST_INTERVAL_NS)) == keeps_up
         of_limit = f"{test.value:g} ns" if limit_ns else "the longest interval tried"
-        names = (of_limit, best.label) if keeps_up else (best.label, of_limit)
+        larger, smaller = (of_limit, best.label) if keeps_up else (best.label, of_limit)
         if not usable or not (complete or as_claimed):
             why = [Missing(cell.label, gap) for cell, gap in zip(cells, gaps, strict=True) if gap]
             missing = why or [Missing(best.facts["configuration"], f"only {len(usable)} of its cells have a figure")]
-            return Judged(*names, _NOTHING, gaps=tuple(missing), cells=(tuple(cells), ()))
+            return Judged(larger, smaller, _NOTHING, gaps=tuple(missing), cells=(tuple(cells), ()))
         chances = [self._below(cell.row, limit_ns) for cell in usable]
         sides = [(below, above) if keeps_up else (above, below) for below, above in chances]
         p = min(1.0, len(usable) * min(for_it for for_it, _ in sides))
         p_against = max(against for _, against in sides) if complete else 1.0
         ends: list[Side] = [limit_ns or best.row.every_pdr.highest_ns, best.row.every_pdr]
         compared = self._over(*(ends if keeps_up else reversed(ends)))
-        return Judged(*names, compared, chances=(p, p_against), cells=(tuple(cells), ()))
+        return Judged(larger, smaller, compared, chances=(p, p_against), cells=(tuple(cells), ()))
 
     def _too_little(self, test: Test, row: Any) -> str | None:
-        """Return why a cell says nothing of losses up to an interval: no longer one was tried, or where it passes, no
+        """Return why a cell shows nothing of losses up to an interval: no longer one was tried, or where it passes, no
         long pause was seen."""
         if self.set_up == PUBLISHED or test.compare != "loses" or not test.value:
             return None
@@ -173,7 +173,7 @@ class Realtime:
 
     def _by_losses(self, left: Any, right: Any) -> bool:
         """Whether two cells are compared by what they lose at one interval, as none passes in either."""
-        return left.answer == right.answer == LOSES and left.compared_ns == right.compared_ns
+        return bool(left.answer == right.answer == LOSES and left.compared_ns == right.compared_ns)
 
     def _p_smaller(self, left: Any, right: Any, by: float) -> float:
         """That ``left`` keeps up with a smaller interval by a factor above ``by``, or loses so much less."""
@@ -193,7 +193,7 @@ def _edge_ns(cell: Any) -> float:
 
 
 def _exact(is_so: bool) -> Chances:
-    """Return the chances of a published figure: it says what it says."""
+    """Return the chances of a published figure, which is exact."""
     return (0.0, 1.0) if is_so else (1.0, 0.0)
 
 
@@ -233,7 +233,7 @@ def _sides(rows: pd.DataFrame, column: str, other: float) -> Iterator[tuple[str,
 
 
 def _close(values: pd.Series, value: float) -> pd.Series:
-    """Equal but for rounding: a heap is a whole number of MiB."""
+    """Equal but for rounding: a heap is rounded to MiB."""
     low, high = ABOUT_ONE
     return values.astype(float).between(low * value, high * value)
 
@@ -396,15 +396,19 @@ def published() -> Realtime:
     return Realtime.of(cells, cells.iloc[:0].assign(status=""), PUBLISHED)
 
 
+def _odd(function: Callable[[Realtime], Evidence]) -> declared.Odd:
+    return function, lambda: function(published())
+
+
 REALTIME_CLAIMS = claims_of(
     "realtime",
     lambda data: data.declared,
     lambda: published().declared,
     {
-        function.__name__[1:]: (function, lambda function=function: function(published()))
-        for function in (_rare_full_collections, _larger_heap, _longer_queue)
+        "rare_full_collections": _odd(_rare_full_collections), "larger_heap": _odd(_larger_heap),
+        "longer_queue": _odd(_longer_queue),
     },
-)
+)  # fmt: skip
 POOL_EVERYWHERE = REALTIME_CLAIMS[0]
 
 

@@ -1,29 +1,26 @@
 """The decision map: at which live set and message rate does allocating keep up, and pooling?
 
 For a collector, with one heap and one deadline, each strategy has a boundary: the minimum sustainable inter-arrival
-time between messages at which no message waits longer than the deadline, over the number of messages that are alive. A
-trial takes so many messages and one interval; it loses or does not. To all trials of a boundary one chance of a loss is
-fitted: logistic in the logarithm of the interval, around a boundary whose logarithm is a parabola over that of the live
-set; it is where the chance is a half.
-
-It is `adaptive` over several live sets: the same trials, the same edge and lapses. Boundaries
-that bend or rise by factors beyond ten are penalised. Intervals are those of the profile of this likelihood over a
-grid, at the looks of `allocpool.decisions`, so that more trials may be added at any time; how often they hold is
-simulated (`proof`). Two boundaries are compared by the ends of their intervals (Zou and Donner, "Construction of
-confidence limits about effect measures", Statistics in Medicine 27, 2008).
+time between messages at which no message waits longer than the deadline, over the number of messages alive. To all
+trials of a boundary one chance of a loss is fitted, with the edge and the lapses of `adaptive`, around a boundary whose
+logarithm is a parabola over that of the live set. Boundaries that bend or rise by factors beyond ten are penalised.
+Intervals are those of the profile of this likelihood over a grid, at the looks of `allocpool.decisions`; how often they
+hold is simulated (`proof`). Two boundaries are compared by the ends of their intervals (Zou and Donner, "Construction
+of confidence limits about effect measures", Statistics in Medicine 27, 2008).
 
 One trial serves every deadline up to its own queue's: a queue of d milliseconds loses its first message just when some
 message waits longer than d, and up to then a longer queue makes no difference. A trial is one process of one fixed
 length, since whoever waits longer sees more losses.
 
-Trials are placed where the boundary is least known, one after the other: the next one goes to the live set at which the
-boundaries that are still likely lie farthest apart, to their mean there (Kontsevich and Tyler, "Bayesian adaptive
-estimation of psychometric slope and threshold", Vision Research 39, 1999).
+The next trial goes to the live set at which the boundaries that are still likely lie farthest apart, to their mean
+there (Kontsevich and Tyler, "Bayesian adaptive estimation of psychometric slope and threshold", Vision Research 39,
+1999).
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,17 +34,8 @@ import scipy
 from allocpool.decisions import ALPHA, Comparison, look_at, nominal_level, together
 from allocpool.evidence.trials import finished, records
 from allocpool.stats import plural
-from allocpool.studies.realtime.adaptive import (
-    SOFTNESS,
-    Point,
-    Seen,
-    live_in,
-    log_chances,
-    of_interval,
-    on_steps,
-    seen_of,
-    too_few,
-)
+from allocpool.studies.realtime import adaptive
+from allocpool.studies.realtime.adaptive import SOFTNESS, Point, Seen, live_in, log_chances, on_steps, seen_of
 
 Array = npt.NDArray[np.float64]
 
@@ -63,9 +51,9 @@ FEWEST_TRIALS = 8
 def boundary_at(
     trials: tuple[Seen, ...], lives: tuple[int, ...], live: int, deadline_ms: float, alpha: float = ALPHA
 ) -> Point | None:
-    """The minimum sustainable inter-arrival time at a live set for a deadline, with an interval that holds whenever one
-    looks, ``alpha`` missed in all looks together; None where the trials show no edge. ``lives``: those of the map,
-    which it is fitted over; trials in order of time."""
+    """Return the minimum sustainable inter-arrival time at a live set for a deadline, with an interval that holds
+    whenever one looks, ``alpha`` missed in all looks together; None where the trials show no edge. ``lives``: those of
+    the map, which it is fitted over; trials in order of time."""
     found = tuple((trial.live, trial.interval_ns, lost) for trial in trials
                  if (lost := trial.lost(deadline_ms)) is not None)  # fmt: skip
     if len(found) < FEWEST_TRIALS:
@@ -98,15 +86,15 @@ class _Fit(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _fitted(told: tuple[tuple[int, float, bool], ...], lives: tuple[int, ...]) -> _Fit:
+def _fitted(outcomes: tuple[tuple[int, float, bool], ...], lives: tuple[int, ...]) -> _Fit:
     """All boundaries over a grid, then over a finer one around those that are not out of the question."""
-    logs = [math.log(interval_ns) for _, interval_ns, _ in told]
+    logs = [math.log(interval_ns) for _, interval_ns, _ in outcomes]
     ends = (min(logs) - _BEYOND, max(logs) + _BEYOND)
     box = [ends] * 3
     for _ in range(_FINER):
         nodes, at, likely = _grid(tuple(box), lives, _GRID)
         likely = np.stack([likely] * len(SOFTNESS))
-        for (live, _, lost), log_ns in zip(told, logs, strict=True):
+        for (live, _, lost), log_ns in zip(outcomes, logs, strict=True):
             likely = likely + log_chances(at[lives.index(live)], log_ns)[0 if lost else 1]
         best = likely.max(axis=0)
         near = best > best.max() - _OUT_OF_THE_QUESTION
@@ -146,13 +134,13 @@ class BoundaryJudge:
         n = min(sum(trial.lost(self.deadline_ms) is not None for trial in side) for side in (a, b))
         one, other = (boundary_at(tuple(side), self.lives, self.live, self.deadline_ms, alpha) for side in (a, b))
         if one is None or other is None:
-            return too_few(n, effect, alpha, max(1, FEWEST_TRIALS - n))
+            return adaptive.too_few(n, effect, alpha, max(1, FEWEST_TRIALS - n))
         middle, low, high = difference(one, other)
-        return of_interval(middle, low, high, n, effect, alpha)
+        return adaptive.of_interval(middle, low, high, n, effect, alpha)
 
 
 def difference(one: Point, other: Point) -> tuple[float, float, float]:
-    """The logarithm of the ratio of two boundaries, with the ends of its interval."""
+    """Return the logarithm of the ratio of two boundaries, with the ends of its interval."""
     (a, a_low, a_high), (b, b_low, b_high) = (
         tuple(math.log(part) if part > 0 else -math.inf for part in (point.estimate, point.low, point.high))
         for point in (one, other)
@@ -162,18 +150,14 @@ def difference(one: Point, other: Point) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Design:
-    """Where trials of a boundary may be placed, and for which deadlines.
-
-    Attributes:
-        lives: messages alive, rising.
-        low_ns, high_ns: the shortest and the longest interval.
-        deadlines_ms: the last one counts most.
-    """
+    """Where trials of a boundary may be placed, and for which deadlines."""
 
     lives: tuple[int, ...]
+    """Messages alive, rising."""
     low_ns: float
     high_ns: float
     deadlines_ms: tuple[float, ...]
+    """The last one counts most."""
 
     @property
     def box(self) -> tuple[tuple[float, float], ...]:
@@ -222,9 +206,9 @@ def _belief(design: Design, shown: tuple[Shown, ...]) -> tuple[Array, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def next_place(design: Design, shown: tuple[Shown, ...], without: frozenset[int] = frozenset()) -> tuple[int, float]:
-    """The live set and the interval (ns) at which a boundary is least known after these trials, but for live sets that
-    can't be had. Every live set gets one trial before any gets two, or a parabola alone would vouch for it; where
-    several are unknown alike, a fixed seed and the number of trials choose."""
+    """Return the live set and the interval (ns) at which a boundary is least known after these trials, but for live
+    sets that can't be had. Every live set gets one trial before any gets two, or a parabola alone would vouch for it;
+    where several are unknown alike, a fixed seed and the number of trials choose."""
     _, at, _ = _grid(design.box, design.lives, _PLACES)
     order = np.random.default_rng([_SEED, len(shown), len(without)]).permutation(len(design.lives))
     can_be_had = [int(number) for number in order if design.lives[number] not in without]
@@ -234,9 +218,9 @@ def next_place(design: Design, shown: tuple[Shown, ...], without: frozenset[int]
     for which, belief in enumerate(_belief(design, shown)):
         likely = np.exp(belief - belief.max()).sum(axis=0)
         likely /= likely.sum()
-        # A deadline that trials tell little of, because the source stands still for half of it, is asked for less.
-        telling = sum(losses[which] is not None for _, _, losses in shown)
-        counts = (telling + 1) / (len(shown) + 1) * (1.0 if which == len(design.deadlines_ms) - 1 else _OTHER_DEADLINE)
+        # A deadline of which trials show little, because the source stalls for half of it, is asked for less.
+        shows = sum(losses[which] is not None for _, _, losses in shown)
+        counts = (shows + 1) / (len(shown) + 1) * (1.0 if which == len(design.deadlines_ms) - 1 else _OTHER_DEADLINE)
         for number in candidates:
             mean = float(likely @ at[number])
             spread = counts * math.sqrt(max(0.0, float(likely @ (at[number] - mean) ** 2)))
@@ -247,14 +231,14 @@ def next_place(design: Design, shown: tuple[Shown, ...], without: frozenset[int]
 
 
 def shown_by(design: Design, trial: Seen) -> Shown:
-    """What a trial says of each deadline, in the form that places the next one. One that loses a large share would lose
-    at longer intervals, too, at least up to that at which what it has handled would be all."""
+    """Return what a trial shows of each deadline, in the form that places the next one. One that loses a large share
+    would lose at longer intervals, too, at least up to that at which what it has handled would be all."""
     losses = tuple(trial.lost(deadline_ms) for deadline_ms in design.deadlines_ms)
     return design.lives.index(trial.live), trial.keeps_up_from, losses
 
 
 def deadlines_of(queue_ms: float) -> tuple[float, float]:
-    """The deadlines that trials with such a queue tell of, ms: a tenth of it, and its own."""
+    """Return the deadlines that trials with such a queue report, ms: a tenth of it, and its own."""
     return queue_ms / 10, queue_ms
 
 
@@ -291,25 +275,23 @@ BOUNDARY_COLUMNS = (
 
 
 def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
-    """Where losses begin, per configuration, strategy, deadline and live set of table ``map``.
+    """Return where losses begin, per configuration, strategy, deadline and live set of table ``map``.
 
-    Columns: ``edge_ns`` with ``edge_low_ns`` and ``edge_high_ns`` (minimum sustainable inter-arrival time at which no
-    more than every other trial loses, 95% whenever one looks; 0 and infinite: not bounded), ``trials`` that tell of the
-    deadline, ``losing`` ones, ``silent`` ones, in which the source stood still for half of it; ``gap``: why there is no
-    figure.
+    Columns: ``edge_ns`` with ``edge_low_ns`` and ``edge_high_ns`` (minimum sustainable inter-arrival time, 95% whenever
+    one looks; 0 and infinite: not bounded), ``trials`` with an outcome for the deadline, ``losing`` ones, ``silent``
+    ones, in which the source stalled for half of it; ``gap``: why there is no figure.
     """
     rows = []
     lives = lives_of(trials)
-    for (configuration, strategy), side in _sides(trials).items():
-        for deadline_ms in _deadlines(trials):
-            found = [lost for trial in side.seen if (lost := trial.lost(deadline_ms)) is not None]
-            for live in lives:
-                point = None if live in side.gaps else boundary_at(side.seen, lives, live, deadline_ms)
-                ends = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
-                rows.append([
-                    configuration, strategy, deadline_ms, live, *ends, len(found), sum(found),
-                    len(side.seen) - len(found), side.gaps.get(live) or (None if point else _no_boundary(found)),
-                ])  # fmt: skip
+    for ((configuration, strategy), side), deadline_ms in itertools.product(_sides(trials).items(), _deadlines(trials)):
+        found = [lost for trial in side.seen if (lost := trial.lost(deadline_ms)) is not None]
+        for live in lives:
+            point = None if live in side.gaps else boundary_at(side.seen, lives, live, deadline_ms)
+            ends = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
+            rows.append([
+                configuration, strategy, deadline_ms, live, *ends, len(found), sum(found),
+                len(side.seen) - len(found), side.gaps.get(live) or (None if point else _no_boundary(found)),
+            ])  # fmt: skip
     return pd.DataFrame(rows, columns=list(BOUNDARY_COLUMNS))
 
 
@@ -326,53 +308,49 @@ def within_tried(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def lives_of(trials: pd.DataFrame) -> tuple[int, ...]:
-    """The live sets of a map, rising."""
+    """Return the live sets of a map, rising."""
     return tuple(sorted({live_in(row) for row in records(trials)}))
 
 
-def _no_boundary(told: Sequence[bool]) -> str:
-    if len(told) < FEWEST_TRIALS:
-        return f"{plural(len(told), 'trial')} of at least {FEWEST_TRIALS}"
-    if all(told):
+def _no_boundary(lost: Sequence[bool]) -> str:
+    if len(lost) < FEWEST_TRIALS:
+        return f"{plural(len(lost), 'trial')} of at least {FEWEST_TRIALS}"
+    if all(lost):
         return "every trial loses"
-    return "losses do not begin anywhere" if any(told) else "no trial loses"
+    return "losses do not begin anywhere" if any(lost) else "no trial loses"
 
 
 def judged_together(
     asked: Sequence[tuple[Sequence[Seen], Sequence[Seen], int]], lives: tuple[int, ...], deadline_ms: float
 ) -> list[Comparison]:
-    """Allocating against pooling, each with a live set, all decided together."""
+    """Return allocating against pooling, each with a live set, all decided together."""
     judges = [(BoundaryJudge(lives, live, deadline_ms), alloc, pool) for alloc, pool, live in asked]
     return together([functools.partial(judge, alloc, pool, None) for judge, alloc, pool in judges])
 
 
 def comparisons(trials: pd.DataFrame, deadline_ms: float | None = None) -> pd.DataFrame:
-    """Whose boundary is smaller at each live set, all of one deadline decided together (the longest one, unless
+    """Return whose boundary is smaller at each live set, all of one deadline decided together (the longest one, unless
     given). Columns: configuration, live_messages, ratio (interval of allocating over that of pooling), low, high, n,
     verdict."""
-    deadlines, lives, sides = _deadlines(trials), lives_of(trials), _sides(trials)
-    columns = ["configuration", "live_messages", "ratio", "low", "high", "n", "verdict"]
-    if not deadlines:
-        return pd.DataFrame(columns=columns)
-    at_ms = deadlines[-1] if deadline_ms is None else deadline_ms
-    asked = [
-        (configuration, live, sides[configuration, "alloc"], sides[configuration, "pool"])
-        for configuration in dict.fromkeys(configuration for configuration, _ in sides)
-        if {(configuration, strategy) for strategy in STRATEGIES} <= set(sides)
-        for live in lives
-        if live not in sides[configuration, "alloc"].gaps and live not in sides[configuration, "pool"].gaps
+    lives, sides, of = lives_of(trials), _sides(trials), ("ratio", "low", "high", "n", "verdict")
+    both = [
+        (name, sides[name, "alloc"], sides[name, "pool"])
+        for name in dict.fromkeys(name for name, _ in sides)
+        if (name, "alloc") in sides and (name, "pool") in sides
     ]
+    asked = [(name, live, alloc, pool) for name, alloc, pool in both for live in lives
+             if live not in alloc.gaps and live not in pool.gaps]  # fmt: skip
+    at_ms = max(_deadlines(trials), default=0.0) if deadline_ms is None else deadline_ms
     judged = judged_together([(alloc.seen, pool.seen, live) for _, live, alloc, pool in asked], lives, at_ms)
-    of = ("ratio", "low", "high", "n", "verdict")
     rows = [
-        [configuration, live, *(getattr(found.decision, name) for name in of)]
-        for (configuration, live, _, _), found in zip(asked, judged, strict=True)
+        [name, live, *(getattr(found.decision, column) for column in of)]
+        for (name, live, _, _), found in zip(asked, judged, strict=True)
     ]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=["configuration", "live_messages", *of])
 
 
 def region(rate_per_s: float, alloc_per_s: float, pool_per_s: float) -> str:
-    """What a message rate lies in, between the highest rates of the two strategies without a loss."""
+    """Return what a message rate lies in, between the highest rates of the two strategies without a loss."""
     allocating, pooling = rate_per_s <= alloc_per_s, rate_per_s <= pool_per_s
     if allocating and pooling:
         return EITHER
@@ -380,8 +358,8 @@ def region(rate_per_s: float, alloc_per_s: float, pool_per_s: float) -> str:
 
 
 def region_of_point(found: pd.DataFrame, configuration: str, deadline_ms: float, point: tuple[float, float]) -> str:
-    """The region that a live set and a rate (messages a second) lie in, by `boundaries`: logarithms between the live
-    sets tried; `UNKNOWN` where a boundary's interval holds the rate, or there is none."""
+    """Return the region that a live set and a rate (messages a second) lie in, by `boundaries`: logarithms between the
+    live sets tried; `UNKNOWN` where a boundary's interval holds the rate, or there is none."""
     live, rate_per_s = point
     of = found[(found["configuration"] == configuration) & (found["deadline_ms"] == deadline_ms)]
     keeps_up = []

@@ -115,8 +115,8 @@ def _by_place(trials: pd.DataFrame) -> dict[_Place, Boundary]:
     heap, queue = trials["heap_factor"].astype(float).fillna(1.0), trials["queue_factor"].astype(float)
     factors = trials.assign(heap=heap.round(1), queue=queue.round(1))
     found: dict[_Place, Boundary] = {}
-    for key, group in factors.groupby([*CONFIGURATION, "heap", "queue"], observed=True):
-        *cell, heap_factor, queue_factor = key
+    groups: Any = factors.groupby([*CONFIGURATION, "heap", "queue"], observed=True)
+    for (*cell, heap_factor, queue_factor), group in groups:
         place = _Place(Cell(*map(str, cell)), float(heap_factor), float(queue_factor))
         in_order = group.sort_values("block", kind="stable")
         found[place] = placed_of(in_order, PDR)

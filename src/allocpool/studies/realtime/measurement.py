@@ -13,22 +13,19 @@ Delays = list[tuple[int, int]]
 
 
 class Burst(NamedTuple):
-    """A run of losses: the fields of ``ap_burst``."""
+    """A run of losses, from the first tick lost to the last: the fields of ``ap_burst``."""
 
     start_sequence: int
-    """First tick lost."""
     end_sequence: int
-    """Last tick lost."""
     start_ns: int
     end_ns: int
     lost: int
 
 
 class Slip(NamedTuple):
-    """A time that the source itself did not run: the fields of ``ap_slip``."""
+    """A source stall, from the last clock reading before: the fields of ``ap_slip``."""
 
     start_ns: int
-    """Last clock reading before."""
     length_ns: int
 
 
@@ -77,13 +74,18 @@ class Consumption(TypedDict):
     stalled_ns: int
 
 
-class Figures(TypedDict):
-    """The measured stretch of a run, its warm-up taken out."""
+class RingBooks(TypedDict):
+    """The ticks of one of several rings between source and consumers, its warm-up taken out."""
 
     generated: int
     received: int
     lost: int
     left: int
+
+
+class Figures(RingBooks):
+    """The measured window of a run, its warm-up taken out."""
+
     start_ns: int
     end_ns: int
     bursts: int
@@ -92,32 +94,21 @@ class Figures(TypedDict):
     slip_max_ns: int
 
 
-class RingBooks(TypedDict):
-    """One of several rings between source and consumers, its warm-up taken out."""
-
-    generated: int
-    received: int
-    lost: int
-    left: int
-
-
 class Placement(TypedDict):
-    """Where source and consumer ran; None where the system does not tell."""
+    """Where source and consumer ran; None where the system does not report it.
+
+    The source is looked at every 100 ms: where it was last, and how often it was elsewhere than before. The consumer:
+    where it ended, whether it began there, and how often the system took its processor away. ``pinned``: both were tied
+    to cores of their own; ``shared_core``: both were on hardware threads of one core.
+    """
 
     source_processor: int | None
-    """Where the last look, one every 100 ms, found it."""
     source_moves: int
-    """Looks that found it elsewhere than the look before."""
     consumer_processor: int | None
-    """Where it ended."""
     consumer_moved: bool
-    """It was elsewhere at the start."""
     consumer_preempted: int
-    """Times that the system took its processor away."""
     pinned: bool
-    """Both were tied to cores of their own."""
     shared_core: bool | None
-    """Both were on hardware threads of one core."""
 
 
 class SourceRun(TypedDict):
@@ -140,7 +131,7 @@ class SourceRun(TypedDict):
 
 
 class Majors(TypedDict):
-    """What was seen of the collector during a stretch."""
+    """What was seen of the collector during a window."""
 
     majors: int
     cap_reached: bool
@@ -154,7 +145,7 @@ class Stretch(SourceRun, Majors):
 
 
 class Processed(TypedDict):
-    """What a processor says at the end."""
+    """What a processor reports at the end."""
 
     counts: dict[str, int]
     checksum: str
@@ -169,7 +160,7 @@ class Prologue(TypedDict):
 
 
 class LiveMeasurement(Stretch, Processed):
-    """A stretch with all that is around it in a process of its own."""
+    """A window with all that is around it in its own process."""
 
     prologue: Prologue
 
@@ -185,7 +176,7 @@ class RealtimeOutcome(Outcome, RealtimeMeasurement):
 
 
 class WorkerStretch(Majors):
-    """What a worker of a search reports a stretch."""
+    """What a worker of a search reports of a window."""
 
     interval_ns: float
     figures: Figures

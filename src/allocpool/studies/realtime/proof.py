@@ -1,5 +1,5 @@
-"""``python -m allocpool.studies.realtime.proof``: how often the decision map and adaptive cells are wrong, by
-simulation, and whether cells agree with the searches of MLRsearch.
+"""``python -m allocpool.studies.realtime.proof``: simulate how often the decision map and adaptive cells are wrong, and
+compare cells with the searches of MLRsearch.
 
 Writes `FILE` and `CELLS_FILE` to ``data/simulated/``, `SEARCHES_FILE` to ``data/checked/``. The truth is made up, so
 that it is known; trials are placed, fitted, judged and named by `decision_map` and by `adaptive`.
@@ -48,26 +48,32 @@ _SOONER = 1.5
 """The boundary of the shorter deadline over that of the longer one."""
 
 
-def trials_of(edges_ns: Sequence[float], width: float, count: int, rng: np.random.Generator) -> tuple[Seen, ...]:
-    """Trials of one boundary, placed one after the other."""
+def _shown(
+    live: int, interval_ns: float, edge_ns: float, width: float, queue_ms: float, rng: np.random.Generator
+) -> Seen:
+    """Return a trial of a boundary with a soft edge; a shorter deadline has a larger boundary."""
     soft = math.log1p(width) / (2 * math.log(19))
+    draw, lapse = rng.random(), rng.random() < LAPSE
+    lost, late = (
+        bool(lapse or draw < 1 / (1 + math.exp(min(500.0, math.log(interval_ns / (factor * edge_ns)) / soft))))
+        for factor in (1.0, _SOONER)
+    )
+    latest_ms = math.inf if lost else queue_ms / 2 if late else 1.0
+    return Seen(live, interval_ns, queue_ms, latest_ms, 0.0, max(0.001, 1 - interval_ns / edge_ns) if lost else 0.0)
+
+
+def trials_of(edges_ns: Sequence[float], width: float, count: int, rng: np.random.Generator) -> tuple[Seen, ...]:
+    """Return trials of one boundary of the map, placed one after the other."""
     seen: list[Seen] = []
     for _ in range(count):
         live, interval_ns = maps.next_place(DESIGN, tuple(maps.shown_by(DESIGN, each) for each in seen))
         edge_ns = edges_ns[DESIGN.lives.index(live)]
-        draw, lapse = rng.random(), rng.random() < LAPSE
-        lost, late = (
-            lapse or draw < 1 / (1 + math.exp(min(500.0, math.log(interval_ns / (factor * edge_ns)) / soft)))
-            for factor in (1.0, _SOONER)
-        )
-        latest_ms = math.inf if lost else 50.0 if late else 1.0
-        share = max(0.001, 1 - interval_ns / edge_ns) if lost else 0.0
-        seen.append(Seen(live, interval_ns, DESIGN.deadlines_ms[-1], latest_ms, 0.0, share))
+        seen.append(_shown(live, interval_ns, edge_ns, width, DESIGN.deadlines_ms[-1], rng))
     return tuple(seen)
 
 
 def errors(repetitions: int, sizes: Sequence[int] = SIZES, widths: Sequence[float] = WIDTHS) -> pd.DataFrame:
-    """How often boundaries, verdicts and regions are wrong.
+    """Return how often boundaries, verdicts and regions are wrong.
 
     Columns: ``truth`` (of `TRUTHS`), ``width`` (of `WIDTHS`), ``n`` (trials of a boundary), ``repetitions``, ``holds``
     (share of the intervals of the boundary at a live set that hold the truth), ``factor`` (high over low, in the
@@ -98,16 +104,11 @@ def _once(
             result["holds"].append(point is None or point.low <= edge_ns <= point.high)
             result["factor"].append(point.high / max(point.low, 1e-9) if point else math.inf)
             found.append(["made up", strategy, deadline_ms, live, *ends])
-    judged = maps.judged_together(
-        [(sides["alloc"], sides["pool"], live) for live in DESIGN.lives], DESIGN.lives, deadline_ms
-    )
-    for told_of, alloc_ns, pool_ns in zip(judged, edges["alloc"], edges["pool"], strict=True):
-        ratio = alloc_ns / pool_ns
-        wrong = {
-            A_CHEAPER: ratio >= 1, B_CHEAPER: ratio <= 1, EQUIVALENT: max(ratio, 1 / ratio) > EFFECT, OPEN: False,
-        }[told_of.verdict]  # fmt: skip
-        result["false"].append(float(wrong))
-        result["decided"].append(told_of.verdict != OPEN)
+    asked = [(sides["alloc"], sides["pool"], live) for live in DESIGN.lives]
+    judged = maps.judged_together(asked, DESIGN.lives, deadline_ms)
+    for comparison, alloc_ns, pool_ns in zip(judged, edges["alloc"], edges["pool"], strict=True):
+        result["false"].append(float(_is_wrong(comparison.verdict, alloc_ns / pool_ns)))
+        result["decided"].append(comparison.verdict != OPEN)
     table = pd.DataFrame(found, columns=list(maps.BOUNDARY_COLUMNS[:7]))
     logs = np.log(DESIGN.lives)
     for _ in range(20):
@@ -120,6 +121,13 @@ def _once(
     return result
 
 
+def _is_wrong(verdict: str, ratio: float) -> bool:
+    """Whether a verdict on two boundaries is wrong, whose true ratio is given."""
+    return {
+        A_CHEAPER: ratio >= 1, B_CHEAPER: ratio <= 1, EQUIVALENT: max(ratio, 1 / ratio) > EFFECT, OPEN: False,
+    }[verdict]  # fmt: skip
+
+
 CELL_RATIOS, CELL_WIDTHS, CELL_SIZES = (1.0, 1.5, 3.0), (0.05, 0.4, 1.0), (6, 10, 15)
 _SHORTEST_NS, _LONGEST_NS = 20.0, 10_000.0
 _EDGES_NS = (60.0, 3_000.0)
@@ -129,25 +137,23 @@ _BEYOND_NS = 1e6
 
 
 def placed_of(edge_ns: float, width: float, count: int, rng: np.random.Generator) -> tuple[Seen, ...]:
-    """Trials of one cell, placed one after the other."""
-    soft = math.log1p(width) / (2 * math.log(19))
+    """Return trials of one cell, placed one after the other."""
     seen: list[Seen] = []
     for _ in range(count):
         shown = tuple(adaptive.shown_by(each, PDR_LOSS_RATIO) for each in seen)
         interval_ns = adaptive.next_interval(_SHORTEST_NS, _LONGEST_NS, shown)
-        chance = 1 / (1 + math.exp(min(500.0, math.log(interval_ns / edge_ns) / soft)))
-        lost = bool(rng.random() < LAPSE or rng.random() < chance)
-        share = max(0.001, 1 - interval_ns / edge_ns) if lost else 0.0
-        seen.append(Seen(2, interval_ns, 100.0, math.inf if lost else 1.0, 0.0, share))
+        seen.append(_shown(2, interval_ns, edge_ns, width, 100.0, rng))
     return tuple(seen)
 
 
 def _cell(seen: Sequence[Seen]) -> adaptive.AdaptiveTrials:
-    return adaptive.AdaptiveTrials(adaptive.told_by(seen, PDR_LOSS_RATIO), 0, max(each.interval_ns for each in seen))
+    return adaptive.AdaptiveTrials(
+        adaptive.outcomes_of(seen, PDR_LOSS_RATIO), 0, max(each.interval_ns for each in seen)
+    )
 
 
 def cell_errors(repetitions: int, sizes: Sequence[int] = CELL_SIZES) -> pd.DataFrame:
-    """How often adaptive cells are wrong, two of them at a time, whose boundaries lie ``ratio`` apart.
+    """Return how often adaptive cells are wrong, two of them at a time, whose boundaries lie ``ratio`` apart.
 
     Columns: ``ratio``, ``width`` (of the soft edge), ``n`` (trials of a cell), ``repetitions``, ``holds`` (share of the
     intervals that hold the truth), ``factor`` (high over low, in the median), ``false`` (share of verdicts that are
@@ -171,13 +177,13 @@ def _two_cells(ratio: float, width: float, n: int, rng: np.random.Generator) -> 
     larger, smaller = map(_cell, sides)
     never = _cell(placed_of(_BEYOND_NS, width, n, rng))
     verdict = adaptive.AdaptiveJudge(PDR_LOSS_RATIO)(sides[0], sides[1], EFFECT).verdict
-    wrong = {A_CHEAPER: True, B_CHEAPER: ratio <= 1, EQUIVALENT: ratio > EFFECT, OPEN: False}[verdict]
     ends = [cell.interval_ns() for cell in (larger, smaller)]
     # An interval that is not reported misses nothing.
     holds = [not (edge < low or edge > high) for (_, low, high), edge in zip(ends, edges_ns, strict=True)]
     return {
         "holds": float(np.mean(holds)),
-        "factor": ends[1][2] / max(ends[1][1], 1e-9), "false": float(wrong), "decided": float(verdict != OPEN),
+        "factor": ends[1][2] / max(ends[1][1], 1e-9),
+        "false": float(_is_wrong(verdict, ratio)), "decided": float(verdict != OPEN),
         "false_claims": float(adaptive.p_smaller(larger, smaller) <= ALPHA),
         "loses": float(never.p_above(never.highest_ns) <= ALPHA),
         "false_loses": float(any(cell.p_above(cell.highest_ns) <= ALPHA for cell in (larger, smaller))),
@@ -185,8 +191,8 @@ def _two_cells(ratio: float, width: float, n: int, rng: np.random.Generator) -> 
 
 
 def against_searches() -> pd.DataFrame:
-    """The boundary fitted to the trials of full length of the shipped searches, with the brackets that MLRsearch made
-    of them.
+    """Return the boundary fitted to the trials of full length of the shipped searches, with the brackets that MLRsearch
+    made of them.
 
     Columns: ``campaign``, configuration, strategy, case, ``searches``, ``fails_ns`` to ``passes_ns`` (of all brackets
     together; infinite where a search found no interval), ``trials``, ``edge_ns``, ``low_ns``, ``high_ns``, ``agrees``
@@ -223,7 +229,7 @@ _CELLS = 25
 
 
 def load(file: str = FILE) -> pd.DataFrame:
-    """A table, as it was made last."""
+    """Return a table, as it was made last."""
     folder = "checked" if file == SEARCHES_FILE else "simulated"
     return pd.read_csv(home.home() / "data" / folder / file)
 

@@ -201,8 +201,6 @@ class SearchTimes(BaseModel):
             )
         if self.cap_seconds < self.full_seconds:
             raise ValueError(f"cap_seconds {self.cap_seconds:g} is below full_seconds {self.full_seconds:g}")
-        if self.full_seconds < self.probe_seconds:
-            raise ValueError(f"full_seconds {self.full_seconds:g} is below probe_seconds {self.probe_seconds:g}")
         return self
 
 
@@ -233,6 +231,8 @@ class SearchSpec(SearchTimes, LiveSpec):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
+        if self.full_seconds < self.probe_seconds:
+            raise ValueError(f"full_seconds {self.full_seconds:g} is below probe_seconds {self.probe_seconds:g}")
         check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
         for interval_ns in (min(self.low_ns, self.compared_ns), self.high_ns):
             queue_ticks(self.input_queue_ms, interval_ns)

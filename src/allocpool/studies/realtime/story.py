@@ -19,7 +19,7 @@ from allocpool.packets.published import ARTICLE, with_published
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, configuration_grid, key_of
 from allocpool.stats import significant
 from allocpool.studies.realtime import map_story
-from allocpool.studies.realtime.adaptive import p_smaller, times_apart
+from allocpool.studies.realtime.adaptive import over, p_smaller
 from allocpool.studies.realtime.cells import (
     LOSES,
     PDR,
@@ -132,10 +132,10 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
     for (pool, alloc), for_pool, for_alloc in zip(pairs, adjusted, adjusted, strict=True):
         none = pool.answer == alloc.answer == LOSES
         decided = POOLING if for_pool <= ALPHA else ALLOCATING if for_alloc <= ALPHA else NEITHER if none else UNSHOWN
+        ratio = over([(alloc.every_pdr, pool.every_pdr)]).decision
         rows.append([
             pool.configuration, pool.case, _interval(alloc), _interval(pool),
-            float(f"{alloc.pdr_ns / pool.pdr_ns:.3g}"), *times_apart(alloc.every_pdr, pool.every_pdr),
-            min(pool.n, alloc.n), decided,
+            float(f"{alloc.pdr_ns / pool.pdr_ns:.3g}"), ratio.low, ratio.high, min(pool.n, alloc.n), decided,
         ])  # fmt: skip
     columns = ["configuration", "case", "alloc", "pool", "ratio", "low", "high", "n", "decided"]
     return pd.DataFrame(rows, columns=columns)

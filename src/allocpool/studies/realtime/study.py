@@ -1,13 +1,11 @@
 """Study 3, real time: at what packet rate does each configuration stop losing packets?
 
 A *cell* is a configuration with a strategy and a case. *Adaptive* trials find its minimum sustainable inter-arrival
-time: single trials, each where it is least known (`allocpool.studies.realtime.adaptive`). *Changed* cells are some of
-these once more, with one thing changed, to explain claims that fail. The *decision map* asks, at each of several live
-sets, whether allocating or pooling keeps up with a smaller interval, by trials placed in the same way
-(`allocpool.studies.realtime.decision_map`). These two declare questions. A *search* by MLRsearch finds that interval
-another way; `proof` compares the two. *Sweeps* are single trials at one interval whose input queue or heap is varied;
-*long* trials wait at that interval for collections that are rare. *Batch* trials are those of the batch study, of the
-cells that are searched.
+time: single trials, each where it is least known (`adaptive`). *Changed* cells are some of these once more, with one
+thing changed, to explain claims that fail. The *decision map* asks the same at several live sets (`decision_map`). A
+*search* by MLRsearch finds that interval another way; `proof` compares the two. *Sweeps* are single trials at one
+interval whose input queue or heap is varied; *long* trials wait at that interval for collections that are rare. *Batch*
+trials are those of the batch study, of the cells that are searched.
 """
 
 from __future__ import annotations
@@ -40,30 +38,31 @@ from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import specs, tables
-from allocpool.studies.realtime.adaptive import AdaptiveJudge, next_interval
-from allocpool.studies.realtime.adaptive import shown_by as shown
+from allocpool.studies.realtime.adaptive import AdaptiveJudge, next_interval, shown_by
 from allocpool.studies.realtime.measurement import RealtimeMeasurement, SearchMeasurement
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
+_Interval = Annotated[float, Field(gt=0, le=specs.LONGEST_INTERVAL_NS)]
+_Blocks = Annotated[int, Field(ge=1, le=1000)]
 _Factors = tuple[Annotated[float, Field(gt=0)], ...]
 
 
-class _SingleTrials(BaseModel):
-    """A part of the campaign that is made of single trials."""
+class _Part(BaseModel):
+    """A part of the campaign."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     configurations: tuple[ConfigurationKey, ...] = ()
-    blocks: int = Field(default=1, ge=1, le=1000, description="repetitions")
 
 
-class Sweeps(_SingleTrials):
+class Sweeps(_Part):
     """Cells at one interval, whose input queue or heap is varied."""
 
+    blocks: _Blocks = 1
     strategies: tuple[StrategyName, ...] = ("alloc", "pool")
     cases: tuple[Case, ...] = ("B",)
-    interval_ns: float = Field(default=specs.COMPARISON_INTERVAL_NS, gt=0, le=specs.LONGEST_INTERVAL_NS)
+    interval_ns: _Interval = specs.COMPARISON_INTERVAL_NS
     queue_factors: _Factors = Field(default=(), description="input queues over that of the searches")
     intermediate_factors: _Factors = Field(
         default=(), description="queues in C++ between the usual input queue and the consumer, over that queue"
@@ -71,9 +70,10 @@ class Sweeps(_SingleTrials):
     heap_factors: _Factors = ()
 
 
-class LongTrials(_SingleTrials):
+class LongTrials(_Part):
     """Cells at the interval of the sweeps, in trials that last until they saw major collections which come seldom."""
 
+    blocks: _Blocks = 1
     strategies: tuple[StrategyName, ...] = ("pool",)
     major_collections: int = Field(default=3, ge=1, description="each trial lasts until it has seen so many")
     cap_seconds: dict[Case, Annotated[float, Field(gt=0, le=86_400)]] = Field(
@@ -86,7 +86,7 @@ class BatchPart(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    blocks: int = Field(default=1, ge=1, le=1000)
+    blocks: _Blocks = 1
     seconds: float = Field(gt=0, le=3600)
     warmup_seconds: float = Field(ge=0, le=600)
     iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
@@ -94,13 +94,24 @@ class BatchPart(BaseModel):
     min_collections: int = Field(default=COLLECTIONS, ge=0)
 
 
-class MapPart(BaseModel):
+class _Placed(_Part):
+    """Boundaries that are found by trials of one length, each placed by those before it."""
+
+    low_ns: _Interval
+    high_ns: _Interval
+    trials: int = Field(ge=1, le=1000, description="of each boundary before questions ask for more")
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        if self.low_ns >= self.high_ns:
+            raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
+        return self
+
+
+class MapPart(_Placed):
     """The decision map: for each configuration, allocating and pooling at several live sets, one heap and one
     length."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    configurations: tuple[ConfigurationKey, ...] = ()
     live_messages: tuple[int, ...] = (1_000, 10_000, 30_000, 100_000)
     heap_mb: int = Field(default=512, gt=0)
     deadline_ms: float = Field(
@@ -109,21 +120,15 @@ class MapPart(BaseModel):
     seconds: float = Field(default=1.0, gt=0, le=3600, description="of every trial, after its warm-up")
     warmup_seconds: float = Field(default=0.3, ge=0, le=600)
     prologue_seconds: float = Field(default=0.3, ge=0, le=600)
-    low_ns: float = Field(default=100.0, gt=0, le=specs.LONGEST_INTERVAL_NS)
-    high_ns: float = Field(default=10_000.0, gt=0, le=specs.LONGEST_INTERVAL_NS)
-    trials: int = Field(default=15, ge=1, le=1000, description="placed for each boundary before questions ask for more")
-
-    @field_validator("live_messages")
-    @classmethod
-    def _rising(cls, values: tuple[int, ...]) -> tuple[int, ...]:
-        if not values or list(values) != sorted(set(values)) or values[0] < 2:
-            raise ValueError("live_messages: at least one value; they must rise, the first is at least 2")
-        return values
+    low_ns: _Interval = 100.0
+    high_ns: _Interval = 10_000.0
+    trials: int = Field(default=15, ge=1, le=1000)
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        if self.low_ns >= self.high_ns:
-            raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
+        live = self.live_messages
+        if not live or list(live) != sorted(set(live)) or live[0] < 2:
+            raise ValueError("live_messages: at least one value; they must rise, the first is at least 2")
         specs.check_queue_length(self.deadline_ms, self.seconds, "seconds", "deadline_ms")
         return self
 
@@ -137,22 +142,18 @@ _Side = tuple[str, StrategyName]
 _AGAINST: dict[StrategyName, tuple[StrategyName, ...]] = {"alloc": ("pool", "mix"), "mix": ("pool",)}
 
 
-class ChangedCells(BaseModel):
-    """adaptive cells once more with one thing changed: an option of their configuration, the heap or the input
+class ChangedCells(_Part):
+    """Adaptive cells once more with one thing changed: an option of their configuration, the heap or the input
     queue."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     configurations: tuple[ConfigurationKey, ...]
     strategies: tuple[StrategyName, ...]
     cases: tuple[Case, ...]
     heap_factor: float = Field(default=1.0, gt=0, description="over the published heap")
     queue_factor: float = Field(
-        default=1.0,
-        gt=0,
-        le=1e3 * specs.FULL_SECONDS / specs.INPUT_QUEUE_MS,
+        default=1.0, gt=0, le=1e3 * specs.FULL_SECONDS / specs.INPUT_QUEUE_MS,
         description="over the published input queue",
-    )
+    )  # fmt: skip
 
     @model_validator(mode="after")
     def _one_thing(self) -> Self:
@@ -169,19 +170,16 @@ class ChangedCells(BaseModel):
         return self
 
 
-class AdaptivePart(BaseModel):
-    """Cells whose minimum sustainable inter-arrival time is found by trials of one length, each placed by those before
-    it; their times, heap and input queue follow their own scale."""
+class AdaptivePart(_Placed):
+    """Cells whose minimum sustainable inter-arrival time is found by adaptive trials; their times, heap and input queue
+    follow their own scale."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    configurations: tuple[ConfigurationKey, ...] = ()
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
     cases: tuple[Case, ...] = PUBLISHED_CASES
     scale: float = Field(default=1.0, gt=0, le=4)
-    low_ns: float = Field(default=20.0, gt=0, le=specs.LONGEST_INTERVAL_NS)
-    high_ns: float = Field(default=specs.HIGHEST_INTERVAL_NS, gt=0, le=specs.LONGEST_INTERVAL_NS)
-    trials: int = Field(default=10, ge=1, le=1000, description="of each cell before questions ask for more")
+    low_ns: _Interval = 20.0
+    high_ns: _Interval = specs.HIGHEST_INTERVAL_NS
+    trials: int = Field(default=10, ge=1, le=1000)
     changed: tuple[ChangedCells, ...] = Field(
         default=(), description="cells that are placed as they are, too; others of these groups are left out"
     )
@@ -195,31 +193,28 @@ class AdaptivePart(BaseModel):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        if self.low_ns >= self.high_ns:
-            raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
         paired = {side for pair in self.pairs() for side in pair}
         for text, strategies in self.offered().items():
             if alone := [strategy for strategy in strategies if (text, strategy) not in paired]:
                 language = Configuration.parse(text).language
                 raise ValueError(
-                    f"{text} {', '.join(alone)} is set against nothing, and trials are placed to tell two cells apart: "
+                    f"{text} {', '.join(alone)} is compared with nothing, and trials are placed to compare two cells: "
                     f"name another strategy that it has, or another configuration in {language} that has this"
                 )
         return self
 
     def offered(self) -> dict[str, list[StrategyName]]:
-        """The strategies of each configuration."""
-        configurations = {text: Configuration.parse(text) for text in self.configurations}
-        return {
-            text: [
-                each for each in self.strategies if configuration.offers(each) and not _impossible(configuration, each)
-            ]
-            for text, configuration in configurations.items()
-        }
+        """Return the strategies of each configuration."""
+        found: dict[str, list[StrategyName]] = {text: [] for text in self.configurations}
+        for text, strategy in itertools.product(found, self.strategies):
+            configuration = Configuration.parse(text)
+            if configuration.offers(strategy) and not _impossible(configuration, strategy):
+                found[text].append(strategy)
+        return found
 
     def pairs(self) -> list[tuple[_Side, _Side]]:
-        """What is set against what in each case: the strategies of one configuration, and a strategy that has no other
-        beside it against the same one of the configuration in its language that is named before."""
+        """Return what is set against what in each case: the strategies of one configuration, and a strategy without
+        another one against the same one of the configuration in its language that is named before."""
         pairs: list[tuple[_Side, _Side]] = []
         before: dict[tuple[str, StrategyName], str] = {}
         for text, strategies in self.offered().items():
@@ -275,16 +270,14 @@ class RealtimeProfile(specs.SearchTimes, _Cells):
             )
         for case, cap_s in self.long_trials.cap_seconds.items():
             if cap_s < self.full_seconds:
-                raise ValueError(
-                    f"long_trials.cap_seconds.{case} {cap_s:g} is below full_seconds {self.full_seconds:g}: give at "
-                    "least that"
-                )
+                below = f"is below full_seconds {self.full_seconds:g}: give at least that"
+                raise ValueError(f"long_trials.cap_seconds.{case} {cap_s:g} {below}")
         return self
 
 
 def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
-    """Searches, sweeps, long and batch trials, block after block; what two parts ask for runs once. Of adaptive cells
-    and of the decision map the first trial of each boundary, which alone depends on nothing that is measured."""
+    """Plan searches, sweeps, long and batch trials, block after block; what two parts ask for runs once. Of adaptive
+    cells and of the decision map the first trial of each boundary, which alone depends on nothing that is measured."""
     planned: dict[TrialSpec, Planned] = {}
     for block in range(max(profile.blocks, profile.sweeps.blocks, profile.long_trials.blocks)):
         items = [*_searches(profile, block), *_batch(profile, block)] if block < profile.blocks else []
@@ -297,13 +290,42 @@ def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
     return list(planned.values())
 
 
+_Cell = tuple[Configuration, StrategyName, Case]
+
+
 def _cells(
     configurations: Iterable[str], strategies: Iterable[StrategyName], cases: Iterable[Case]
-) -> Iterator[tuple[Configuration, StrategyName, Case]]:
-    """Every cell whose configuration offers the strategy."""
+) -> Iterator[tuple[_Cell, str | None]]:
+    """Every cell whose configuration offers the strategy, and why it can't be had, if so."""
     for configuration, strategy, case in itertools.product(map(Configuration.parse, configurations), strategies, cases):
         if configuration.offers(strategy):
-            yield configuration, strategy, case
+            yield (configuration, strategy, case), _impossible(configuration, strategy)
+
+
+def _impossible(configuration: Configuration, strategy: str) -> str | None:
+    """One line on why the configuration has no such strategy, or why a stream without an end has no place in its
+    heap; None where neither is so."""
+    if not never_frees(configuration.collector):
+        return no_such_pair(configuration, strategy)
+    label = collector_named(configuration.collector or "").label
+    return f"{label} never frees: a stream without an end has no place in any heap"
+
+
+def _fields(cell: _Cell, block: int = 0) -> dict[str, Any]:
+    configuration, strategy, case = cell
+    return configuration.model_dump(exclude_none=True) | {"strategy": strategy, "case": case, "block": block}
+
+
+def _common(profile: RealtimeProfile, cell: _Cell, block: int) -> dict[str, Any]:
+    shared = ("scale", "cap_seconds", "major_collections", "prologue_seconds", "warmup_seconds", "input_queue_ms")
+    return _fields(cell, block) | {name: getattr(profile, name) for name in shared}
+
+
+def _heap_mb(configuration: Configuration, scale: float, factor: float) -> dict[str, int]:
+    """A heap over the published one; as it is by default where the factor is one."""
+    if factor == 1:
+        return {}
+    return {"heap_mb": round(scaled_heap_mb(configuration.layout, configuration.collector or "", scale) * factor)}
 
 
 def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
@@ -316,21 +338,46 @@ def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
     return plan_block(sizes, selection, block)
 
 
+def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+    settings = {name: getattr(profile, name) for name in specs.SearchTimes.model_fields}
+    for cell, why_not in _cells(profile.configurations, profile.strategies, profile.cases):
+        yield Planned(specs.SearchSpec(**_common(profile, cell, block) | settings), why_not)
+
+
 def _long_trials(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     part = profile.long_trials
-    for configuration, strategy, case in _cells(part.configurations, part.strategies, part.cap_seconds):
-        lasts = {"cap_seconds": part.cap_seconds[case], "major_collections": part.major_collections}
+    for cell, why_not in _cells(part.configurations, part.strategies, part.cap_seconds):
+        lasts = {"cap_seconds": part.cap_seconds[cell[2]], "major_collections": part.major_collections}
         spec = specs.RealtimeSpec(
-            **_common(profile, configuration, strategy, case, block) | lasts,
+            **_common(profile, cell, block) | lasts,
             interval_ns=profile.sweeps.interval_ns, seconds=profile.full_seconds,
         )  # fmt: skip
-        yield Planned(spec, _impossible(configuration, strategy))
+        yield Planned(spec, why_not)
+
+
+def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+    """Plan the single trials at one interval of one block."""
+    part = profile.sweeps
+    usual_ms = profile.input_queue_ms
+    points = {(factor * usual_ms, 0.0, 1.0): None for factor in part.queue_factors}
+    points |= {(usual_ms, factor * usual_ms, 1.0): None for factor in part.intermediate_factors}
+    points |= {(usual_ms, 0.0, factor): None for factor in part.heap_factors}
+    cells = _cells(part.configurations, part.strategies, part.cases)
+    for (cell, why_not), (queue_ms, between_ms, factor) in itertools.product(cells, points):
+        if cell[0].language == "cpp" and factor != 1.0:
+            continue
+        sizes = {"input_queue_ms": queue_ms, "intermediate_queue_ms": between_ms}
+        spec = specs.RealtimeSpec(
+            **_common(profile, cell, block) | sizes | _heap_mb(cell[0], profile.scale, factor),
+            interval_ns=part.interval_ns, seconds=profile.full_seconds,
+        )  # fmt: skip
+        yield Planned(spec, why_not)
 
 
 def _first_adaptive(part: AdaptivePart) -> Iterator[Planned]:
     """The first trial of each cell of a part, those that are changed apart."""
-    for configuration, strategy, case in _cells(part.configurations, part.strategies, part.cases):
-        yield Planned(_placed_trial(part, configuration, strategy, case), _impossible(configuration, strategy))
+    for cell, why_not in _cells(part.configurations, part.strategies, part.cases):
+        yield Planned(_placed_trial(part, cell), why_not)
 
 
 def _first_changed(part: AdaptivePart) -> Iterator[tuple[specs.RealtimeSpec, specs.RealtimeSpec]]:
@@ -339,40 +386,31 @@ def _first_changed(part: AdaptivePart) -> Iterator[tuple[specs.RealtimeSpec, spe
     for group in part.changed:
         for configuration in map(Configuration.parse, group.configurations):
             plain = configuration.without(*OPTIONS)
+            to: dict[str, Any] = _heap_mb(configuration, part.scale, group.heap_factor)
+            if group.queue_factor != 1:
+                to["input_queue_ms"] = specs.INPUT_QUEUE_MS * part.scale * group.queue_factor
             for strategy, case in itertools.product(group.strategies, group.cases):
-                if strategy not in offered.get(plain.key, ()) or case not in part.cases:
-                    continue
-                to: dict[str, Any] = {}
-                if group.heap_factor != 1:
-                    heap_mb = scaled_heap_mb(configuration.layout, configuration.collector or "", part.scale)
-                    to["heap_mb"] = round(heap_mb * group.heap_factor)
-                if group.queue_factor != 1:
-                    to["input_queue_ms"] = specs.INPUT_QUEUE_MS * part.scale * group.queue_factor
-                as_it_is = _placed_trial(part, plain, strategy, case)
-                yield as_it_is, _placed_trial(part, configuration, strategy, case, **to)
+                if strategy in offered.get(plain.key, ()) and case in part.cases:
+                    as_it_is = _placed_trial(part, (plain, strategy, case))
+                    yield as_it_is, _placed_trial(part, (configuration, strategy, case), **to)
 
 
-def _placed_trial(
-    part: AdaptivePart, configuration: Configuration, strategy: StrategyName, case: Case, **to: Any
-) -> specs.RealtimeSpec:
+def _placed_trial(part: AdaptivePart, cell: _Cell, **to: Any) -> specs.RealtimeSpec:
     seconds = specs.FULL_SECONDS * part.scale
     return specs.RealtimeSpec(
-        **configuration.model_dump(exclude_none=True),
-        strategy=strategy, case=case, scale=part.scale, block=0,
-        interval_ns=next_interval(part.low_ns, part.high_ns, ()), seconds=seconds, cap_seconds=seconds, **to,
+        **_fields(cell), scale=part.scale, interval_ns=next_interval(part.low_ns, part.high_ns, ()), seconds=seconds,
+        cap_seconds=seconds, **to,
     )  # fmt: skip
 
 
-def _map_trial(
-    part: MapPart, configuration: Configuration, strategy: str, block: int, place: tuple[int, float]
-) -> specs.RealtimeSpec:
+def _map_trial(part: MapPart, cell: _Cell, block: int, place: tuple[int, float]) -> specs.RealtimeSpec:
     """A trial of the map. Half of the messages alive are in the queue, the others in the store, and a pool just holds
     them. Sizes, heap and times are absolute: scale and case only name what is left."""
     live, interval_ns = place
     queue = live // 2
     return specs.RealtimeSpec(
-        **configuration.model_dump(exclude_none=True), strategy=strategy, case="A", scale=1.0, block=block,
-        queue_size=queue, stored_count=live - queue, pool_size=live + 1 if strategy == "pool" else 0,
+        **_fields(cell, block), scale=1.0,
+        queue_size=queue, stored_count=live - queue, pool_size=live + 1 if cell[1] == "pool" else 0,
         slot_count=live + 1, fill_packets=packets_to_fill(queue, live - queue), heap_mb=part.heap_mb,
         input_queue_ms=part.deadline_ms, prologue_seconds=part.prologue_seconds, warmup_seconds=part.warmup_seconds,
         interval_ns=float(f"{interval_ns:.4g}"), seconds=part.seconds, cap_seconds=part.seconds,
@@ -381,15 +419,15 @@ def _map_trial(
 
 
 def _first_of_map(part: MapPart) -> Iterator[Planned]:
-    for configuration, strategy, _ in _cells(part.configurations, maps.STRATEGIES, ("A",)):
-        spec = _map_trial(part, configuration, strategy, 0, maps.next_place(part.design, ()))
-        yield Planned(spec, _impossible(configuration, strategy))
+    for cell, why_not in _cells(part.configurations, maps.STRATEGIES, ("A",)):
+        yield Planned(_map_trial(part, cell, 0, maps.next_place(part.design, ())), why_not)
 
 
 def place_trial(
     profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: Sequence[TrialRecord]
 ) -> specs.RealtimeSpec | None:
-    """The trial of a boundary in a block, placed by those before it; None for a cell whose first trials all failed."""
+    """Return the trial of a boundary in a block, placed by those before it; None for a cell whose first trials all
+    failed."""
     if not isinstance(cell, specs.RealtimeSpec):
         raise ValueError("only cells with adaptive trials and boundaries of the decision map are placed")
     seen = [each for record in earlier if record.status == "ok" and (each := tables.seen_in(record)) is not None]
@@ -397,128 +435,58 @@ def place_trial(
         if not seen and sum(record.status != "ok" for record in earlier) >= GIVEN_UP_AFTER:
             return None
         part = profile.adaptive
-        interval_ns = next_interval(
-            part.low_ns, part.high_ns, tuple(shown(each, specs.PDR_LOSS_RATIO) for each in seen)
-        )
-        return cell.model_copy(update={"block": block, "interval_ns": interval_ns})
+        shown = tuple(shown_by(each, specs.PDR_LOSS_RATIO) for each in seen)
+        return cell.model_copy(update={"block": block, "interval_ns": next_interval(part.low_ns, part.high_ns, shown)})
     design = profile.decision_map.design
     without = {
         record.spec["queue_size"] + record.spec["stored_count"] for record in earlier
         if record.status == "out_of_memory"
     }  # fmt: skip
     place = maps.next_place(design, tuple(maps.shown_by(design, each) for each in seen), frozenset(without))
-    return _map_trial(profile.decision_map, cell.configuration, cell.strategy, block, place)
+    return _map_trial(profile.decision_map, (cell.configuration, cell.strategy, "A"), block, place)
 
 
 def questions(profile: RealtimeProfile, _machine: Machine) -> list[Question[TrialSpec]]:
-    """Those of adaptive cells and of what changes them, then those of the decision map."""
-    part = profile.adaptive
-    return [*questions_of_cells(part), *questions_of_changes(part), *questions_of_map(profile.decision_map)]
+    """Return those of adaptive cells, then of what changes them, which are decided apart, then of the decision map.
 
-
-def questions_of_cells(part: AdaptivePart) -> list[Question[TrialSpec]]:
-    """Does a cell keep up with a smaller interval than the other one of its pair? Allocating against the pool is what
-    the study asks first."""
+    Of two cells: which keeps up with a smaller interval? Allocating against the pool is what the study asks first. Of
+    the map: at each live set, does allocating keep up with a smaller interval than pooling? These are secondary: the
+    map's answer is where its lines are, and how far apart two are at one place takes more trials than their places.
+    """
+    part, judge = profile.adaptive, AdaptiveJudge(specs.PDR_LOSS_RATIO)
     cells = {
         (spec.configuration.key, spec.strategy, spec.case): spec
         for item in _first_adaptive(part)
         if isinstance(spec := item.spec, specs.RealtimeSpec) and not item.unavailable
     }
-    judge = AdaptiveJudge(specs.PDR_LOSS_RATIO)
-    return [
+    found: list[Question[TrialSpec]] = [
         Question(
             cells[*one, case], cells[*other, case],
             primary=(one[1], other[1]) == maps.STRATEGIES, judge=judge, fewest=part.trials,
         )
-        for one, other in part.pairs()
-        for case in part.cases
+        for one, other in part.pairs() for case in part.cases
     ]  # fmt: skip
-
-
-def questions_of_changes(part: AdaptivePart) -> list[Question[TrialSpec]]:
-    """Does a cell keep up with a smaller interval once one thing is changed? They are decided apart from all others."""
-    judge = AdaptiveJudge(specs.PDR_LOSS_RATIO)
-    return [
+    found += [
         Question(as_it_is, spec, primary=False, family="changed", judge=judge, fewest=part.trials)
         for as_it_is, spec in _first_changed(part)
     ]
-
-
-def questions_of_map(part: MapPart) -> list[Question[TrialSpec]]:
-    """At each live set: does allocating keep up with a smaller interval than pooling?
-
-    They are secondary: the map's answer is where its lines are, with their bands. How far apart two of them are at one
-    place takes more trials than the places of both.
-    """
-    planned = [item.spec for item in _first_of_map(part) if not item.unavailable]
-    singles = [spec for spec in planned if isinstance(spec, specs.RealtimeSpec)]
-    pairs = [(one, other) for one, other in itertools.pairwise(singles) if one.configuration == other.configuration]
-    return [
-        Question(
-            one, other, primary=False, judge=maps.BoundaryJudge(part.live_messages, live, deadline_ms),
-            about=f"{live:,} live, {deadline_ms:g} ms", fewest=part.trials,
-        )
-        for one, other in pairs
-        for deadline_ms in part.design.deadlines_ms
-        for live in part.live_messages
-    ]  # fmt: skip
-
-
-def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
-    shared = (
-        "low_ns", "high_ns", "pdr_loss_ratio", "resolution", "probe_seconds", "probe_warmup_seconds", "full_seconds",
-        "confirmations", "patience_seconds",
-    )  # fmt: skip
-    settings = {name: getattr(profile, name) for name in shared}
-    for configuration, strategy, case in _cells(profile.configurations, profile.strategies, profile.cases):
-        spec = specs.SearchSpec(**_common(profile, configuration, strategy, case, block), **settings)
-        yield Planned(spec, _impossible(configuration, strategy))
-
-
-def _impossible(configuration: Configuration, strategy: str) -> str | None:
-    """One line that says why the configuration has no such strategy, or why a stream without an end has no place in its
-    heap; None where neither is so."""
-    if not never_frees(configuration.collector):
-        return no_such_pair(configuration, strategy)
-    label = collector_named(configuration.collector or "").label
-    return f"{label} never frees: a stream without an end has no place in any heap"
-
-
-def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
-    """The single trials at one interval of one block."""
-    part = profile.sweeps
-    usual_ms = profile.input_queue_ms
-    points = {(factor * usual_ms, 0.0, 1.0): None for factor in part.queue_factors}
-    points |= {(usual_ms, factor * usual_ms, 1.0): None for factor in part.intermediate_factors}
-    points |= {(usual_ms, 0.0, factor): None for factor in part.heap_factors}
-    cells = _cells(part.configurations, part.strategies, part.cases)
-    for (configuration, strategy, case), (queue_ms, between_ms, factor) in itertools.product(cells, points):
-        if configuration.language == "cpp" and factor != 1.0:
-            continue
-        sizes = {"input_queue_ms": queue_ms, "intermediate_queue_ms": between_ms}
-        if factor != 1.0:
-            heap_mb = scaled_heap_mb(configuration.layout, configuration.collector or "", profile.scale)
-            sizes["heap_mb"] = round(heap_mb * factor)
-        spec = specs.RealtimeSpec(
-            **_common(profile, configuration, strategy, case, block) | sizes,
-            interval_ns=part.interval_ns, seconds=profile.full_seconds,
-        )  # fmt: skip
-        yield Planned(spec, _impossible(configuration, strategy))
-
-
-def _common(
-    profile: RealtimeProfile, configuration: Configuration, strategy: StrategyName, case: Case, block: int
-) -> dict[str, Any]:
-    shared = ("scale", "cap_seconds", "major_collections", "prologue_seconds", "warmup_seconds", "input_queue_ms")
-    return {
-        **configuration.model_dump(exclude_none=True), **{name: getattr(profile, name) for name in shared},
-        "strategy": strategy, "case": case, "block": block,
-    }  # fmt: skip
+    mapped = profile.decision_map
+    singles = [item.spec for item in _first_of_map(mapped) if not item.unavailable]
+    for one, other in itertools.pairwise(spec for spec in singles if isinstance(spec, specs.RealtimeSpec)):
+        if one.configuration == other.configuration:
+            found += [
+                Question(
+                    one, other, primary=False, judge=maps.BoundaryJudge(mapped.live_messages, live, deadline_ms),
+                    about=f"{live:,} live, {deadline_ms:g} ms", fewest=mapped.trials,
+                )
+                for deadline_ms in mapped.design.deadlines_ms for live in mapped.live_messages
+            ]  # fmt: skip
+    return found
 
 
 def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per configuration of the study, with what the profile searches or places of it and why the rest is left
-    out."""
+    """Return one row per configuration of the study, with what the profile searches or places of it and why the rest
+    is left out."""
     known = (configuration.key for configuration in every_configuration())
     wanted = tuple(dict.fromkeys((*profile.configurations, *profile.adaptive.configurations)))
     placed = {item.spec for item in _first_adaptive(profile.adaptive)}

@@ -1,5 +1,5 @@
-"""Tidy tables of the real-time study: searches and their probes; trials with bursts, slips, samples and delays; those
-that are placed one after the other; and the batch trials of the cells that are searched."""
+"""Tidy tables of the real-time study: searches and their probes; trials with bursts, source stalls, samples and delays;
+adaptive trials; and the batch trials of the cells that are searched."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.adaptive import Seen, seen_of
 from allocpool.studies.realtime.measurement import (
     Burst,
-    Delays,
     Figures,
     LiveMeasurement,
     Majors,
@@ -64,7 +63,7 @@ DELAY_PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0)
 
 
 def _flag(description: str) -> Column:
-    """A truth that a trial without a measurement leaves empty."""
+    """Return a column of truths that a trial without a measurement leaves empty."""
     return Column("boolean", nullable=True, description=description)
 
 
@@ -93,7 +92,7 @@ TICKS = {
     "left": whole("of these, still queued at the end"),
     "lost_ppm": number("lost of a million generated"),
     "bursts": whole("runs of losses at most 1 ms apart"),
-    "slips": whole("times that the source itself did not run for 20 us"),
+    "slips": whole("source stalls: times that the source did not run for 20 us"),
     "slip_total_ms": number("their total, ms"),
     "slip_max_ms": number("the longest of those that the trial had room to list, ms"),
     "majors": whole("major collections after the warm-up"),
@@ -122,11 +121,8 @@ TRIALS = _schema(
     interval_ns=_size("time between ticks, ns"),
     input_queue_ms=INPUT_QUEUE,
     queue_factor=_QUEUE_FACTOR,
-    intermediate_queue_ms=Column(
-        "float64",
-        COUNT,
-        description="ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: none",
-        metadata={"older": 0.0},
+    intermediate_queue_ms=_size(
+        "ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: none", COUNT
     ),
     stall_ms=_size("stop of the consumer on purpose, ms", COUNT),
     seconds=number("length after the warm-up, s"),
@@ -153,12 +149,7 @@ SEARCHES = _schema(
     queue_factor=_QUEUE_FACTOR,
     full_seconds=number("shortest length of a trial of full length, s", POSITIVE),
     pdr_loss_ratio=number("lost of what was generated, at most, at the PDR interval", POSITIVE),
-    confirmations=Column(
-        "int64",
-        POSITIVE,
-        description="trials of full length that decide each end of a bracket; older records: 1",
-        metadata={"older": 1},
-    ),
+    confirmations=Column("int64", POSITIVE, description="trials of full length that decide each end of a bracket"),
     low_ns=_size("shortest interval tried, ns"),
     high_ns=_size("largest interval tried, ns"),
     resolution=_size("width of a bracket over its larger end"),
@@ -167,7 +158,7 @@ SEARCHES = _schema(
     pdr_ns=number("minimum sustainable inter-arrival time that loses pdr_loss_ratio at most, ns", POSITIVE),
     pdr_fails_ns=number("largest interval that loses more, ns", POSITIVE),
     slowed_trials=whole("trials of full length that lost while the machine was slowed"),
-    search_seconds=number("the whole search, s", POSITIVE),
+    search_seconds=number("the search, s", POSITIVE),
     peak_rss_mb=number("peak resident memory of a worker, MiB", POSITIVE),
 )
 
@@ -182,9 +173,7 @@ PROBES = _schema(
     interval_ns=_size("time between ticks, ns"),
     seconds=_size("length after the warm-up, s", COUNT),
     wall_s=_size("with all that it took around, s", COUNT),
-    pace=number(
-        "time of a fixed piece of work just before or after, the longer, over the shortest ever here", POSITIVE
-    ),
+    pace=number("time of a fixed piece of work just before or after, the longer, over the shortest ever", POSITIVE),
     **TICKS,
     **PLACEMENT,
 )
@@ -195,29 +184,21 @@ BURSTS = _schema(
     start_ns=_count("first loss, after the warm-up's end, ns"),
     end_ns=_count("last loss, after the warm-up's end, ns"),
     lost=_count("ticks lost"),
-    beside=choice(
-        ["pause", "slip", "none"],
-        "what took at least half of the input queue's time just before and during the burst",
-    ),
+    beside=choice(["pause", "slip", "none"], "what took half of the input queue's time just before and during it"),
 )
 
 LISTED_SLIP_NS = 1_000_000
-"""Shorter slips are counted and have no row: most are shorter, none is drawn, and none fills more than a hundredth of
-the article's queue."""
+"""Shorter source stalls are counted and have no row: none fills more than a hundredth of the article's queue."""
 SLIPS = _schema(
     trial_id=TRIAL_ID,
     start_ns=_count("last clock reading before, after the warm-up's end, ns"),
-    length_ns=Column(
-        "int64",
-        Check.ge(LISTED_SLIP_NS),
-        description=f"how long the source did not run, {LISTED_SLIP_NS / 1e6:g} ms or longer, ns",
-    ),
+    length_ns=Column("int64", Check.ge(LISTED_SLIP_NS), description="how long the source stalled, 1 ms or longer, ns"),
 )
 
 SAMPLES = _schema(
     trial_id=TRIAL_ID,
-    end_s=Column("float64", description="end of the stretch, after the warm-up's end, s"),
-    seconds=_size("length of the stretch, s"),
+    end_s=Column("float64", description="end of the window, after the warm-up's end, s"),
+    seconds=_size("length of the window, s"),
     generated=_count("ticks generated in it"),
     lost=_count("of these, lost"),
 )
@@ -242,20 +223,19 @@ SCHEMAS = {
 
 
 def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
-    """The columns on ticks of one measured stretch; ``majors`` is what was seen of the collector."""
-    generated, lost = figures["generated"], figures["lost"]
+    """Return the columns on ticks of one measured window; ``majors`` is what was seen of the collector."""
+    generated = figures["generated"]
     return {
-        "generated": generated, "received": figures["received"], "lost": lost, "left": figures["left"],
-        "bursts": figures["bursts"], "slips": figures["slips"],
-        "lost_ppm": 1e6 * lost / generated if generated else None,
+        **{name: figures[name] for name in ("generated", "received", "lost", "left", "bursts", "slips")},
+        "lost_ppm": 1e6 * figures["lost"] / generated if generated else None,
         "slip_total_ms": figures["slip_total_ns"] / 1e6, "slip_max_ms": figures["slip_max_ns"] / 1e6,
         "majors": majors["majors"] if majors else None, "cap_reached": majors["cap_reached"] if majors else None,
     }  # fmt: skip
 
 
-def _slips_without_room(run: SourceRun) -> Row:
-    """How many slips there were, and their total, where a trial was too long to list them all: the source's counters
-    count each. Those of the warm-up came first, so they are listed."""
+def _stalls_without_room(run: SourceRun) -> Row:
+    """How many source stalls there were, and their total, where a trial was too long to list them all: the source's
+    counters count each. Those of the warm-up came first, so they are listed."""
     if not run["slips_left_out"]:
         return {}
     figures = run["figures"]
@@ -267,12 +247,12 @@ def _slips_without_room(run: SourceRun) -> Row:
 
 
 def seconds_of(figures: Figures) -> float:
-    """Length of a measured stretch; 0 when the source was stopped inside the warm-up."""
+    """Return the length of a measured window; 0 when the source was stopped inside the warm-up."""
     return max(0.0, float(figures["end_ns"] - figures["start_ns"]) / 1e9)
 
 
 def measured_bursts(run: SourceRun) -> list[Burst]:
-    """The bursts of losses after the warm-up."""
+    """Return the bursts of losses after the warm-up."""
     return [burst for burst in run["bursts"] if burst.start_sequence >= run["warmup_ticks"]]
 
 
@@ -280,51 +260,41 @@ def _queue_factor(row: Mapping[str, Any]) -> float:
     return float(row["input_queue_ms"]) / (INPUT_QUEUE_MS * float(row["scale"]))
 
 
-def _trial_marks(row: Mapping[str, Any]) -> Row:
-    """Columns of a real-time trial that follow from its others."""
+def _decides_long_pauses(row: Mapping[str, Any]) -> bool:
     longest_ms = max(row["input_queue_ms"], row["intermediate_queue_ms"])
     lasts = longest_ms <= 1e3 * row["seconds"] * (1 + 1e-3)
     without_majors = row["language"] != "java" or never_frees(str(row["collector"]))
-    decides = lasts and (without_majors or (row["majors"] > 0 and not row["cap_reached"]))
-    return {"queue_factor": _queue_factor(row), "decides_long_pauses": bool(decides)}
-
-
-def _heap_factor(spec: Mapping[str, Any], heap_mb: int | None) -> float | None:
-    return heap_mb / scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if heap_mb else None
+    return bool(lasts and (without_majors or (row["majors"] > 0 and not row["cap_reached"])))
 
 
 def _live_columns(record: TrialRecord) -> Row:
-    spec = record.spec
+    spec, heap_mb = record.spec, record.spec["heap_mb"]
+    usual_mb = scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if heap_mb else None
     return {
-        **trial_row(record),
-        **packets_columns(record),
-        "heap_factor": _heap_factor(spec, spec["heap_mb"]),
+        **trial_row(record), **packets_columns(record), "heap_factor": heap_mb / usual_mb if usual_mb else None,
         "input_queue_ms": spec["input_queue_ms"],
-    }
+    }  # fmt: skip
 
 
 def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
-    """The row of one real-time trial in table ``trials``."""
+    """Return the row of one real-time trial in table ``trials``."""
     record, measured = trial.record, trial.measurement
     row = {
         **_live_columns(record), "interval_ns": record.spec["interval_ns"], "stall_ms": record.spec["stall_ms"],
-        "intermediate_queue_ms": record.spec.get("intermediate_queue_ms", 0.0),
-        "peak_rss_mb": trial.peak_rss_mb,
+        "intermediate_queue_ms": record.spec["intermediate_queue_ms"], "peak_rss_mb": trial.peak_rss_mb,
     }  # fmt: skip
     if measured is None:
         return row
     figures = measured["figures"]
     delays_us = percentiles.histogram_percentiles_us(measured["delays"], list(percentiles.SUMMARY.values()))
-    gc = gc_row(record, figures["start_ns"], figures["end_ns"])
     row |= {
-        "seconds": seconds_of(figures),
-        **tick_columns(figures, measured),
-        **_slips_without_room(measured),
+        "seconds": seconds_of(figures), **tick_columns(figures, measured), **_stalls_without_room(measured),
         **laps_row(row, figures["received"], record.spec["min_laps"]),
-    }
+    }  # fmt: skip
     return {
         **row,
-        **_trial_marks(row),
+        "queue_factor": _queue_factor(row),
+        "decides_long_pauses": _decides_long_pauses(row),
         **dict(zip(_DELAYS, delays_us, strict=True)),
         **measured["placement"],
         "prologue_ns_per_packet": ns_per_item(measured["prologue"]["warmup"]),
@@ -333,7 +303,7 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
         "clock_drift_ppm": measured["account"]["clock_drift_ppm"],
         **{f"packets_{name}": count for name, count in measured["counts"].items()},
         "checksum": measured["checksum"],
-        **gc,
+        **gc_row(record, figures["start_ns"], figures["end_ns"]),
     }
 
 
@@ -341,7 +311,7 @@ _SEARCHED = ("low_ns", "high_ns", "resolution", "full_seconds", "pdr_loss_ratio"
 
 
 def search_columns(trial: Trial[SearchMeasurement]) -> Row:
-    """The row of one search in table ``searches``."""
+    """Return the row of one search in table ``searches``."""
     spec, measured = trial.record.spec, trial.measurement
     row: Row = {
         **_live_columns(trial.record), **{name: spec[name] for name in _SEARCHED}, "peak_rss_mb": trial.peak_rss_mb,
@@ -350,16 +320,12 @@ def search_columns(trial: Trial[SearchMeasurement]) -> Row:
         return row
     for goal in ("ndr", "pdr"):
         row[f"{goal}_fails_ns"], row[f"{goal}_ns"] = measured[f"{goal}_bracket"]  # type: ignore[literal-required]
-    return {
-        **row,
-        "queue_factor": _queue_factor(row),
-        "slowed_trials": measured["slowed_trials"],
-        "search_seconds": measured["seconds"],
-    }
+    slowed, seconds = measured["slowed_trials"], measured["seconds"]
+    return {**row, "queue_factor": _queue_factor(row), "slowed_trials": slowed, "search_seconds": seconds}
 
 
 def probe_rows(trial: Trial[SearchMeasurement]) -> list[Row]:
-    """The rows of one search in table ``probes``."""
+    """Return the rows of one search in table ``probes``."""
     return [
         {
             "trial_id": trial.record.trial_id, "probe": place, "kind": probe["kind"],
@@ -371,13 +337,13 @@ def probe_rows(trial: Trial[SearchMeasurement]) -> list[Row]:
 
 
 def is_of_map(record: TrialRecord) -> bool:
-    """Whether it is a trial of the decision map: these alone have one length, however many laps it holds."""
+    """Return whether it is a trial of the decision map: these alone have one length, however many laps it holds."""
     return bool(record.spec["min_laps"] == 0)
 
 
 def is_placed(record: TrialRecord) -> bool:
-    """Whether it is one of the trials that find a cell's minimum sustainable inter-arrival time: these alone have one
-    length and wait for nothing, at the sizes of a case; and no consumer is stopped on purpose in them."""
+    """Return whether it is an adaptive trial of a cell: these alone have one length and wait for nothing, at the sizes
+    of a case; and no consumer is stopped on purpose in them."""
     spec = record.spec
     if spec["mode"] != "realtime" or is_of_map(record) or spec["stall_ms"]:
         return False
@@ -389,20 +355,19 @@ ABOUT_ONE = 0.95, 1.05
 
 
 def is_about_one(factor: float) -> bool:
-    """Whether a factor is one but for rounding."""
+    """Return whether a factor is one but for rounding."""
     return ABOUT_ONE[0] <= factor <= ABOUT_ONE[1]
 
 
 def _is_changed(row: Mapping[str, Any]) -> bool:
-    """Whether one thing is changed about a adaptive cell: its heap, its input queue, or an option of its
-    configuration."""
+    """Whether one thing is changed about an adaptive cell: heap, input queue, or an option of its configuration."""
     as_published = is_about_one(row["heap_factor"] or 1.0) and is_about_one(_queue_factor(row))
     return not as_published or bool(options_on(SimpleNamespace(**row)))
 
 
 @lru_cache(maxsize=1024)
 def seen_in(record: TrialRecord) -> Seen | None:
-    """What a trial of the decision map, or a placed one, says of its boundary; None of any other trial."""
+    """Return what a trial of the decision map, or an adaptive one, shows of its boundary; None of any other trial."""
     if record.spec["mode"] != "realtime" or not (is_of_map(record) or is_placed(record)):
         return None
     measured = read_trial(record, RealtimeMeasurement).measurement
@@ -421,61 +386,40 @@ def _overlap_ns(events: Sequence[tuple[int, int]], start_ns: int, end_ns: int) -
     return sum(max(0, min(at + length, end_ns) - max(at, start_ns)) for at, length in events)
 
 
-class _Timeline:
+def _event_rows(record: TrialRecord, measured: LiveMeasurement) -> Rows:
     """The events of one trial, on an axis that starts where the warm-up ends."""
-
-    def __init__(self, record: TrialRecord, measured: LiveMeasurement) -> None:
-        self.record, self.measured, self.figures = record, measured, measured["figures"]
-        stops = stops_of(record)
-        self.pauses = [(pause.start_ns, pause.duration_ns) for pause in stops.pauses] if stops else []
-
-    def since_ns(self, at_ns: int) -> int:
-        return at_ns - self.figures["start_ns"]
-
-    def bursts(self) -> list[Row]:
-        queue_ns = self.record.spec["input_queue_ms"] * 1e6
-        rows = []
-        for place, burst in enumerate(measured_bursts(self.measured)):
-            # What filled the queue began about as long before the first loss as the queue lasts.
-            window = (round(burst.start_ns - 1.5 * queue_ns), burst.end_ns)
-            beside = "none"
-            for name, events in (("pause", self.pauses), ("slip", self.measured["slips"])):
-                if beside == "none" and _overlap_ns(events, *window) >= queue_ns / 2:
-                    beside = name
-            rows.append({
-                "trial_id": self.record.trial_id, "burst": place, "start_ns": self.since_ns(burst.start_ns),
-                "end_ns": self.since_ns(burst.end_ns), "lost": burst.lost, "beside": beside,
+    start_ns, end_ns = measured["figures"]["start_ns"], measured["figures"]["end_ns"]
+    stops = stops_of(record)
+    pauses = [(pause.start_ns, pause.duration_ns) for pause in stops.pauses] if stops else []
+    queue_ns, bursts = record.spec["input_queue_ms"] * 1e6, []
+    for place, burst in enumerate(measured_bursts(measured)):
+        # What filled the queue began about as long before the first loss as the queue lasts.
+        window = (round(burst.start_ns - 1.5 * queue_ns), burst.end_ns)
+        causes: dict[str, Sequence[tuple[int, int]]] = {"pause": pauses, "slip": measured["slips"]}
+        found = (name for name, events in causes.items() if _overlap_ns(events, *window) >= queue_ns / 2)
+        bursts.append({
+            "burst": place, "start_ns": burst.start_ns - start_ns, "end_ns": burst.end_ns - start_ns,
+            "lost": burst.lost, "beside": next(found, "none"),
+        })  # fmt: skip
+    samples, before = [], Sample(measured["account"]["t0_ns"], 0, 0)
+    for sample in measured["samples"]:
+        if sample.time_ns > before.time_ns:
+            samples.append({
+                "end_s": (sample.time_ns - start_ns) / 1e9, "seconds": (sample.time_ns - before.time_ns) / 1e9,
+                "generated": sample.generated - before.generated, "lost": sample.lost - before.lost,
             })  # fmt: skip
-        return rows
-
-    def events(self, events: Sequence[tuple[int, int]]) -> list[Row]:
-        return [
-            {"trial_id": self.record.trial_id, "start_ns": self.since_ns(at), "length_ns": length}
-            for at, length in events
-            if self.figures["start_ns"] <= at < self.figures["end_ns"]
-        ]
-
-    def samples(self) -> list[Row]:
-        rows = []
-        before = Sample(self.measured["account"]["t0_ns"], 0, 0)
-        for sample in self.measured["samples"]:
-            if sample.time_ns > before.time_ns:
-                rows.append({
-                    "trial_id": self.record.trial_id, "end_s": self.since_ns(sample.time_ns) / 1e9,
-                    "seconds": (sample.time_ns - before.time_ns) / 1e9,
-                    "generated": sample.generated - before.generated, "lost": sample.lost - before.lost,
-                })  # fmt: skip
-                before = sample
-        return rows
-
-    def delays(self) -> list[Row]:
-        if not self.measured["delays"]:
-            return []
-        delays_us = percentiles.histogram_percentiles_us(self.measured["delays"], DELAY_PERCENTILES)
-        return [
-            {"trial_id": self.record.trial_id, "percentile": percentile, "delay_us": delay_us}
-            for percentile, delay_us in zip(DELAY_PERCENTILES, delays_us, strict=True)
-        ]
+            before = sample
+    delays_us = percentiles.histogram_percentiles_us(measured["delays"], DELAY_PERCENTILES)
+    delays = zip(DELAY_PERCENTILES, delays_us, strict=True) if measured["delays"] else ()
+    listed = [(at, length) for at, length in measured["slips"] if length >= LISTED_SLIP_NS]
+    rows: dict[str, list[Row]] = {
+        "bursts": bursts, "samples": samples,
+        "delays": [{"percentile": percentile, "delay_us": delay_us} for percentile, delay_us in delays],
+    }  # fmt: skip
+    for name, events in (("slips", listed), ("pauses", pauses)):
+        during = [(at, length) for at, length in events if start_ns <= at < end_ns]
+        rows[name] = [{"start_ns": at - start_ns, "length_ns": length} for at, length in during]
+    return {name: [{"trial_id": record.trial_id, **row} for row in part] for name, part in rows.items()}
 
 
 def _rows_of(record: TrialRecord) -> Rows:
@@ -485,46 +429,29 @@ def _rows_of(record: TrialRecord) -> Rows:
         search = read_trial(record, SearchMeasurement)
         return {"searches": [search_columns(search)], "probes": probe_rows(search)}
     trial = read_trial(record, RealtimeMeasurement)
+    row = trial_columns(trial)
     if is_of_map(record):
-        return {"map": [trial_columns(trial)]}
+        return {"map": [row]}
     if is_placed(record):
-        row = trial_columns(trial)
         return {"changed" if _is_changed(row) else "adaptive": [row]}
-    rows = {"trials": [trial_columns(trial)]}
-    if trial.measurement is None:
-        return rows
-    line = _Timeline(record, trial.measurement)
-    return {
-        **rows,
-        "bursts": line.bursts(),
-        "slips": line.events([(at, ns) for at, ns in trial.measurement["slips"] if ns >= LISTED_SLIP_NS]),
-        "samples": line.samples(),
-        "delays": line.delays(),
-        "pauses": line.events(line.pauses),
-    }
+    return {"trials": [row], **(_event_rows(record, trial.measurement) if trial.measurement else {})}
 
 
 def tidy_realtime(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """The tables of these trials, checked against their schemas."""
+    """Return the tables of these trials, checked against their schemas."""
     return frames(records, _rows_of, SCHEMAS)
 
 
-def _delay_us(delays: Delays) -> dict[str, float] | None:
-    if not delays:
-        return None
-    delays_us = percentiles.histogram_percentiles_us(delays, list(percentiles.SUMMARY.values()))
-    return dict(zip(percentiles.SUMMARY, delays_us, strict=True))
-
-
 def summarise_realtime(record: TrialRecord) -> dict[str, Any]:
-    """A real-time trial: the row of table ``trials`` with delays and counts of packets each in one place."""
+    """Return a real-time trial as the row of table ``trials``, with delays and counts of packets each in one place."""
     trial = read_trial(record, RealtimeMeasurement)
-    row = {key: value for key, value in trial_columns(trial).items() if key not in _DELAYS}
+    row = trial_columns(trial)
     counts = {name: row.pop(f"packets_{name}", None) for name in COUNTS}
-    return {**row, "delay_us": _delay_us(trial.measurement["delays"]) if trial.measurement else None, "counts": counts}
+    delay_us = {name: row.pop(column, None) for name, column in zip(percentiles.SUMMARY, _DELAYS, strict=True)}
+    return {**row, "delay_us": delay_us if trial.measurement else None, "counts": counts}
 
 
 def summarise_search(record: TrialRecord) -> dict[str, Any]:
-    """A search: the row of table ``searches``, and its probes."""
+    """Return a search as the row of table ``searches``, and its probes."""
     trial = read_trial(record, SearchMeasurement)
     return {**search_columns(trial), "probe_rows": probe_rows(trial)}

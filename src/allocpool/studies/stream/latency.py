@@ -1,4 +1,4 @@
-"""What the latencies of a pipeline's windows say: whether it kept up, and how soon it caught up after a hiccup.
+"""Whether a pipeline kept up with its events, and how soon it caught up after a hiccup.
 
 Used inside a trial, where a search judges its probes, and by the tables.
 """
@@ -12,7 +12,7 @@ from allocpool.studies.stream.measurement import Timeliness
 
 
 def kept_up(measured: Timeliness, late_ms: float) -> bool:
-    """Whether the last event left its source in time, and the windows at the end came out in time."""
+    """Return whether the last event left its source in time, and the windows at the end came out in time."""
     latencies_ns, lag_ns = measured["latencies_ns"], measured["source_lag_ns"]
     if measured["gave_up"] or lag_ns is None or not latencies_ns:
         return False
@@ -21,11 +21,8 @@ def kept_up(measured: Timeliness, late_ms: float) -> bool:
 
 
 def catch_up_ms(latencies_ns: Sequence[int], slide_ms: int, from_window: int, hiccup_ms: int) -> float | None:
-    """How long after the end of a hiccup the first window came out as late as they were before it, or sooner, ms.
-
-    As late as before: within a slide of the median of the windows before it. ``from_window``: of which windows the
-    hiccup held the first events, by its place. None where no window did.
-    """
+    """Return how long after the end of a hiccup the first window came out within a slide of the median before it, ms;
+    None where no window did. ``from_window``: the place of the first window whose events the hiccup held."""
     before_ns = latencies_ns[:from_window]
     if not before_ns:
         return None

@@ -1,15 +1,15 @@
-"""The modes stream, stream_search and stream_switch: keyed sliding windows over simulated events, on the real engine.
+"""The modes stream, stream_search and stream_switch: keyed sliding windows over simulated events, on one member of
+Hazelcast with Jet.
 
-The engine is Hazelcast with Jet, one member. The model is that of "Sub-10 ms Latency in Java: Concurrent GC with Green
-Threads" (Hazelcast, 2020): sources that simulate a rate, windows over many keys, and the latency of each window's
-results from the window's end: to the first of them, as published, and to the last.
+The model is that of "Sub-10 ms Latency in Java: Concurrent GC with Green Threads" (Hazelcast, 2020): sources that
+simulate a rate, windows over many keys, and the latency of each window's results from the window's end.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -25,14 +25,14 @@ Processors = Literal["cooperative", "native", "platform", "virtual"]
 Sources = Literal["parallel", "single"]
 Answer = Literal["first", "last"]
 Switching = Literal["tasklets", "virtual", "platform"]
-AGGREGATES: tuple[Aggregate, ...] = ("boxed", "garbage_free")
-PROCESSORS: tuple[Processors, ...] = ("cooperative", "native", "platform", "virtual")
+AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
+PROCESSORS: tuple[Processors, ...] = get_args(Processors)
 """Of Jet: on shared threads, or each on a native thread; and the window step alone, on threads of this kind."""
 OF_THE_ENGINE: tuple[Processors, ...] = ("cooperative", "native")
-SOURCES: tuple[Sources, ...] = ("parallel", "single")
-ANSWERS: tuple[Answer, ...] = ("first", "last")
+SOURCES: tuple[Sources, ...] = get_args(Sources)
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
 """To which result of a window its latency is: the first, as published, or the last."""
-SWITCHES: tuple[Switching, ...] = ("tasklets", "virtual", "platform")
+SWITCHES: tuple[Switching, ...] = get_args(Switching)
 """What takes turns on one processor: tasklets of Jet, and threads of Java that wake each other."""
 OLDEST_RUNTIME = 17
 FIRST_WITH_VIRTUAL_THREADS = 21
@@ -72,18 +72,18 @@ class EngineSpec(TrialSpec):
 
     def _jvm(self, flags: Iterable[str] = (), pause_target_ms: int | None = None) -> Jvm:
         return Jvm(
-            module="stream",
-            runtime=self.runtime,
-            collector=self.collector,
-            heap_mb=self.heap_mb,
-            pause_target_ms=pause_target_ms,
-            unsafe=True,
-            flags=(*_HAZELCAST, *flags),
-        )
+            module="stream", runtime=self.runtime, collector=self.collector, heap_mb=self.heap_mb,
+            pause_target_ms=pause_target_ms, unsafe=True, flags=(*_HAZELCAST, *flags),
+        )  # fmt: skip
+
+
+def _scheduler(threads: int) -> list[str]:
+    """Options that give virtual threads so many native ones."""
+    return [f"-Djdk.virtualThreadScheduler.{name}={threads}" for name in ("parallelism", "maxPoolSize")]
 
 
 class PipelineSpec(EngineSpec):
-    """A pipeline on a member of its own, whatever its rate of events."""
+    """A pipeline, whatever its rate of events."""
 
     pause_target_ms: int | None = Field(
         default_factory=lambda spec: G1_PAUSE_TARGET_MS if spec["collector"] == "g1" else None,
@@ -126,21 +126,19 @@ class PipelineSpec(EngineSpec):
             raise ValueError(f"seconds {self.seconds:g} hold no window: give at least {self.slide_ms / 1000:g}")
         return self
 
-    def _settings(self) -> dict[str, str | int]:
-        """The collector's settings that are asked for, by their options."""
+    def _settings(self) -> list[str]:
+        """The collector's settings that are asked for, as options."""
         asked = {
-            "MaxNewSize": self.new_size_mb and f"{self.new_size_mb}m",
-            "ConcGCThreads": self.concurrent_gc_threads,
+            "MaxNewSize": self.new_size_mb and f"{self.new_size_mb}m", "ConcGCThreads": self.concurrent_gc_threads,
             "ParallelGCThreads": self.parallel_gc_threads,
-        }
-        return {name: value for name, value in asked.items() if value is not None}
+        }  # fmt: skip
+        return [f"{name}={value}" for name, value in asked.items() if value is not None]
 
     def needs(self) -> Needs:
-        flags = [f"-XX:{name}={value}" for name, value in self._settings().items()]
+        flags = [f"-XX:{option}" for option in self._settings()]
         if self.processors == "virtual":
             # Virtual threads get as many native ones as the engine's cooperative processors do.
-            scheduler = "-Djdk.virtualThreadScheduler"
-            flags += [f"{scheduler}.{name}={self.cooperative_threads}" for name in ("parallelism", "maxPoolSize")]
+            flags += _scheduler(self.cooperative_threads)
         return Needs(jvm=self._jvm(flags, self.pause_target_ms))
 
     def refused_here(self) -> str | None:
@@ -153,12 +151,12 @@ class PipelineSpec(EngineSpec):
         )
 
     def _longest(self, probes: int) -> float:
-        """So long that this number of probes of the stated length can't reach it."""
+        """Seconds that this number of probes of the stated length can't reach."""
         return 2 * probes * (self.seconds + self.warmup_seconds + self.patience_seconds) + _GRACE_S
 
     @property
     def warmup_ms(self) -> int:
-        """Windows that end after it are measured; whole slides."""
+        """Windows that end after it are measured; a multiple of the slide."""
         return math.ceil(self.warmup_seconds * 1000 / self.slide_ms) * self.slide_ms
 
     @property
@@ -171,10 +169,7 @@ class PipelineSpec(EngineSpec):
         return windows_needed(percentile) * self.slide_ms / 1000
 
     def offered_items(self, events_per_second: int) -> float:
-        """Input and output together, items per second, as on the published axis, once windows are full.
-
-        Each slide brings one result per key that has events.
-        """
+        """Input and output together, items/s, once windows are full: each slide brings a result per key with events."""
         results = min(self.keys, events_per_second * self.window_ms / 1000) * 1000 / self.slide_ms
         return events_per_second + results
 
@@ -184,8 +179,7 @@ class PipelineSpec(EngineSpec):
             f"windows of {self.window_ms} by {self.slide_ms} ms",
         ]
         words += ["one source"] if self.sources == "single" else []
-        words += [f"{name}={value}" for name, value in self._settings().items()]
-        return ", ".join(words)
+        return ", ".join([*words, *self._settings()])
 
 
 class StreamSpec(PipelineSpec):
@@ -219,7 +213,7 @@ class StreamSpec(PipelineSpec):
 
     @property
     def hiccup_from_ms(self) -> int:
-        """When sources are held: half-way of what is measured, at the end of a slide, ms after event 0."""
+        """When sources are held, ms after event 0: half-way, at the end of a slide."""
         return self.warmup_ms + self.windows // 2 * self.slide_ms
 
     def cell_name(self) -> str:
@@ -233,8 +227,7 @@ class StreamSpec(PipelineSpec):
 class StreamSearchSpec(PipelineSpec):
     """One JVM, one job after the other: the highest rate between two bounds whose windows hold a latency at the tail.
 
-    A rate holds when every one of its ``confirmations`` probes kept up and held ``target_ms``; ``seconds`` and
-    ``warmup_seconds`` are those of a probe.
+    A rate holds when each of its ``confirmations`` probes kept up and held ``target_ms``; ``seconds`` are a probe's.
     """
 
     CHILD: ClassVar[str] = "allocpool.studies.stream.child.stream_search"
@@ -296,8 +289,7 @@ class StreamSwitchSpec(EngineSpec):
         return self
 
     def needs(self) -> Needs:
-        scheduler = "-Djdk.virtualThreadScheduler"
-        return Needs(jvm=self._jvm(f"{scheduler}.{name}=1" for name in ("parallelism", "maxPoolSize")))
+        return Needs(jvm=self._jvm(_scheduler(1)))
 
     def longest_seconds(self) -> float:
         return _GRACE_S + 3 * self.turns * 1e-4

@@ -9,14 +9,12 @@ import pandas as pd
 
 from allocpool import decisions, stats
 from allocpool.campaign import store
-from allocpool.evidence import declared, tables
-from allocpool.evidence.declared import Test
+from allocpool.evidence import tables
+from allocpool.evidence.declared import claims_of
 from allocpool.evidence.trials import finished
 from allocpool.studies.stream.claims import (
     ALLOCATION_COSTS,
     FOR_THE_COLLECTOR,
-    STREAM_CLAIMS,
-    WAYS,
     compare_brackets,
     held,
     keeping_up,
@@ -26,37 +24,15 @@ from allocpool.studies.stream.claims import (
 )
 from allocpool.studies.stream.study import STUDY
 
-_MEMORY = {"measure": "memory allocated"}
-_FREE = {"aggregate": "garbage_free", "non_default": "aggregate"}
-_COMPARED = {
-    "latency: every processor, fewer threads": Test(
-        larger={"every_processor": True}, smaller={"every_processor": False}, differ=["cooperative_threads"]
-    ),
-    "latency: no MaxNewSize, one": Test(larger={}, smaller={"non_default": "new_size_mb"}, differ=["new_size_mb"]),
-    "latency: platform, virtual threads": Test(
-        larger={"non_default": "processors", "processors": "platform"},
-        smaller={"non_default": "processors", "processors": "virtual"},
-    ),
-    "memory allocated: allocating, garbage-free": Test(larger={**_MEMORY}, smaller={**_MEMORY, **_FREE}),
-}
-_OF_CLAIMS = {
-    "latency: other numbers of GC threads, the default": "default-gc-threads",
-    "latency: one source, parallel ones": "parallel-source-answers-sooner",
-    "time to catch up: one source, parallel ones": "parallel-source-catches-up",
-    "CPU of the collector: more input, more output": "input-weighs-more",
-    "latency: native, cooperative threads": "green-threads-answer-sooner",
-    "latency: allocating, garbage-free": ALLOCATION_COSTS,
-}
+COMPARISONS = claims_of("stream", file="comparisons.yaml")
 
 
 def comparisons(measured: Mapping[str, pd.DataFrame], target_ms: float) -> pd.DataFrame:
     """Return comparisons of all collectors of a campaign, decided together: compared (the measure and both sides),
     larger, smaller, ratio in words, n."""
     cells = on_set_up(measured, target_ms).cells
-    usual = STREAM_CLAIMS.file.usual
-    found = [(name, item) for name, test in _COMPARED.items() for item in declared.orderings([test], cells, usual)]
-    found += [(name, item) for name, id in _OF_CLAIMS.items() for item in STREAM_CLAIMS.orderings(id, cells)]
-    names = [{"compared": name, "larger": item.larger, "smaller": item.smaller} for name, item in found]
+    found = [(one.text, item) for one in COMPARISONS for item in COMPARISONS.orderings(one.id, cells)]
+    names = [{"compared": text, "larger": item.larger, "smaller": item.smaller} for text, item in found]
     sides = [(item.cells[0][0].values, item.cells[1][0].values) for _, item in found]
     return tables.comparisons(names, decisions.compare_together(sides), "ratio")
 
@@ -102,54 +78,31 @@ def rate_text(facts: Mapping[Any, Any] | pd.Series) -> str:
     return f"{facts['events_per_second'] / 1e6:g} M events a second, {facts['keys']:,} keys"
 
 
-def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return what the collectors did in that time, at the commonest rate: pauses, young collections, processors they
-    kept busy, their threads; means of the trials that kept up, with intervals."""
-    done = commonest_rate(trials)
-    columns = {
-        "gc_pauses": "pauses", "young_per_s": "young, a second", "gc_pause_max_ms": "longest, ms",
-        "cpu_gc": "GC, processors", "cpu_application": "engine, processors", "allocated_mb_per_s": "allocated, MiB/s",
-    }  # fmt: skip
-    keys = ["configuration", "cooperative_threads", "parallel_gc_threads", "concurrent_gc_threads"]
-    return tables.intervals(done[keeping_up(done)], keys, columns)
-
-
-def switch_table(switches: pd.DataFrame) -> pd.DataFrame:
-    """Return what it takes to go from one party to the next, ns: means of trials' percentiles, with intervals."""
-    named = finished(switches).replace({"way": WAYS}).rename(columns={"way": "from turn to turn"})
-    percentiles = {f"{name}_ns": f"{name}, ns" for name in ("p10", "p50", "p90")}
-    return tables.intervals(named, ["configuration", "from turn to turn"], percentiles)
-
-
 def verdict(measured: Mapping[str, pd.DataFrame], target_ms: float) -> str:
-    """Return the page's headline: the highest throughput within the target, and two conclusions on today's
-    collectors."""
+    """Return the page's headline: the highest throughput within the target, and two conclusions."""
     every = {item.claim.id: tables.outcome_of(item) for item in verdicts(measured, target_ms)}
+    found = held(measured["trials"], measured["searches"], target_ms)
     return (
-        f"{_highest(held(measured['trials'], measured['searches'], target_ms), target_ms)} That a processor left to "
-        f"the collector shortens latency: {every[FOR_THE_COLLECTOR]}. That allocating at every update lengthens it: "
-        f"{every[ALLOCATION_COSTS]}."
+        f"{_highest(found, target_ms)} That a processor left to the collector shortens latency: "
+        f"{every[FOR_THE_COLLECTOR]}. That allocating at every update lengthens it: {every[ALLOCATION_COSTS]}."
     )
 
 
 def _highest(found: pd.DataFrame, target_ms: float) -> str:
-    sides = {
-        f"{configuration}, threads: {threads}, {tail}": rows
-        for (configuration, threads, tail), rows in found.groupby(
-            ["configuration", "cooperative_threads", "tail"], sort=False
-        )
-        if rows["holds_items_per_second"].notna().all()
-    }
+    of_each = found.groupby(["configuration", "cooperative_threads", "tail"], sort=False)
+    sides = {key: rows for key, rows in of_each if rows["holds_items_per_second"].notna().all()}
     if not sides:
         return f"**No configuration held {target_ms:g} ms** in every repetition."
-    best = max(sides, key=lambda name: stats.geometric_mean(sides[name]["holds_items_per_second"]))
-    rivals = [rows for name, rows in sides.items() if name != best]
+    best = max(sides, key=lambda key: stats.geometric_mean(sides[key]["holds_items_per_second"]))
     # The repetitions that chose the one also judge it: it is put to all others, and paid for as often as was chosen.
-    p = len(sides) * max((compare_brackets(sides[best], rows).p_above() for rows in rivals), default=1.0)
+    others = [compare_brackets(sides[best], rows).p_above() for key, rows in sides.items() if key != best]
+    shown = len(sides) * max(others, default=1.0) <= decisions.ALPHA
     holds = sides[best]["holds_items_per_second"] / 1e6
+    configuration, threads, tail = best
     return (
-        f"**Highest throughput within {target_ms:g} ms:** {best}, {stats.geometric_interval(holds).text()} million "
-        f"items a second, n = {len(holds)}, {'' if p <= decisions.ALPHA else 'not '}shown above all others."
+        f"**Highest throughput within {target_ms:g} ms:** {configuration}, threads: {threads}, {tail}, "
+        f"{stats.geometric_interval(holds).text()} million items a second, n = {len(holds)}, "
+        f"{'' if shown else 'not '}shown above all others."
     )
 
 

@@ -1,16 +1,16 @@
-"""Study 7, stream: what does it buy, or cost, to leave a processor to the collector beside green threads?
+"""Study 7, stream: what does it buy, or cost, to leave a processor to the collector with green threads?
 
 Trials of mode stream in named groups, searches for the highest rate within a latency, and what a switch takes. Rates
-are stated per processor, or, as published, in all, with the number of keys and so the output as what varies. Numbers of
-threads are stated as processors left to the collector, from none to all but one where nothing is said, so that one
-profile fits a laptop and a server. What a selection can't mean here (more processors left than there are) is left out.
+are per processor, or, as published, in all. Numbers of threads are given as processors left to the collector, so that
+one profile fits a laptop and a server. What a selection can't mean here (more processors left than there are) is left
+out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -80,7 +80,7 @@ ConfigurationName = Annotated[str, AfterValidator(_parsable)]
 
 
 def sweep(processors: int) -> list[int]:
-    """Processors to leave to the collector, from none to all but one: 0 to 4, then 6, 8, 12, 16, 24, 32, ..."""
+    """Return processors to leave to the collector, from none to all but one: 0 to 4, then 6, 8, 12, 16, 24, 32, ..."""
     left = list(range(EVERY_ONE_UP_TO + 1))
     while left[-1] < processors:
         left += [left[-1] // 2 * 3, left[-1] * 2]
@@ -108,7 +108,7 @@ class _Selection(BaseModel):
         return processors_left
 
     def threads(self, processors: int) -> list[int]:
-        """Cooperative threads on a machine of so many processors; at least one."""
+        """Return cooperative threads on a machine of so many processors; at least one."""
         asked = sweep(processors) if self.left_to_collector == "sweep" else self.left_to_collector
         return list(dict.fromkeys(processors - left for left in asked if left < processors))
 
@@ -140,7 +140,7 @@ class StreamSelection(_Selection):
         return self
 
     def rates(self, processors: int) -> list[int]:
-        """Events per second on a machine of so many processors."""
+        """Return events per second on a machine of so many processors."""
         per_core = (rate * processors for rate in self.events_per_second_per_core)
         return list(dict.fromkeys((*per_core, *self.events_per_second)))
 
@@ -176,84 +176,72 @@ class StreamProfile(StudyProfile):
 
 
 def plan_stream(profile: StreamProfile, machine: Machine) -> list[Planned]:
-    """Every configuration of every group, then the searches; block after block."""
-    count = profile.cores or machine.cores
+    """Plan every configuration of every group, then the searches and the switches; block after block."""
+    cores = profile.cores or machine.cores
     planned: list[Planned] = []
     for block in range(profile.blocks):
         specs: list[EngineSpec] = []
         for group in profile.groups.values():
-            specs += _trials(profile, group, block, count)
+            specs += _trials(profile, group, block, cores)
         for selection in profile.searches.values():
-            specs += _searches(profile, selection, block, count)
-        specs += _switches(profile, block)
+            specs += _searches(profile, selection, block, cores)
+        for text in profile.switches:
+            specs.append(StreamSwitchSpec(**_jvm(text), heap_mb=profile.heap_mb, block=block))
         planned += [Planned(spec) for spec in dict.fromkeys(specs)]
     return planned
 
 
-def _trials(profile: StreamProfile, group: StreamSelection, block: int, count: int) -> Iterator[StreamSpec]:
-    axes = (
-        group.configurations, group.rates(count), group.keys, group.threads(count), group.aggregates, group.processors,
-        group.sources, group.new_size_mb, group.concurrent_gc_threads, group.parallel_gc_threads,
-    )  # fmt: skip
-    for text, rate, keys, threads, aggregate, processors, sources, new_size_mb, concurrent, parallel in product(*axes):
-        collector, runtime = parse_configuration(text)
-        if new_size_mb is not None and not collector_named(collector).has_sized_young:
-            continue
-        if processors == "virtual" and runtime < FIRST_WITH_VIRTUAL_THREADS:
-            continue
-        if processors not in OF_THE_ENGINE and (sources == "single" or group.hiccup_ms):
-            continue
-        if max(concurrent or 1, parallel or 1) > count:
-            continue
-        yield StreamSpec(
-            collector=collector, runtime=runtime, heap_mb=profile.heap_mb, new_size_mb=new_size_mb,
-            concurrent_gc_threads=concurrent, parallel_gc_threads=parallel, events_per_second=rate, keys=keys,
-            window_ms=group.window_ms, slide_ms=group.slide_ms, aggregate=aggregate, processors=processors,
-            cooperative_threads=threads, sources=sources, hiccup_ms=group.hiccup_ms,
-            seconds=group.seconds or profile.seconds, warmup_seconds=profile.warmup_seconds,
-            patience_seconds=profile.patience_seconds, block=block, timeout_s=profile.timeout_s,
-        )  # fmt: skip
+def _jvm(configuration: str) -> dict[str, Any]:
+    collector, runtime = parse_configuration(configuration)
+    return {"collector": collector, "runtime": runtime}
 
 
-def _searches(profile: StreamProfile, asked: SearchSelection, block: int, count: int) -> Iterator[StreamSearchSpec]:
-    for text, threads, aggregate in product(asked.configurations, asked.threads(count), asked.aggregates):
-        collector, runtime = parse_configuration(text)
+def _trials(profile: StreamProfile, group: StreamSelection, block: int, cores: int) -> Iterator[StreamSpec]:
+    axes: dict[str, Sequence[Any]] = {
+        "events_per_second": group.rates(cores), "keys": group.keys, "cooperative_threads": group.threads(cores),
+        "aggregate": group.aggregates, "processors": group.processors, "sources": group.sources,
+        "new_size_mb": group.new_size_mb, "concurrent_gc_threads": group.concurrent_gc_threads,
+        "parallel_gc_threads": group.parallel_gc_threads,
+    }  # fmt: skip
+    shared = group.model_dump(include={"window_ms", "slide_ms", "hiccup_ms"}) | profile.model_dump(
+        include={"heap_mb", "warmup_seconds", "patience_seconds", "timeout_s"}
+    )
+    for text, *values in product(group.configurations, *axes.values()):
+        asked, jvm = dict(zip(axes, values, strict=True)), _jvm(str(text))
+        sized = asked["new_size_mb"] is None or collector_named(jvm["collector"]).has_sized_young
+        virtual = asked["processors"] != "virtual" or jvm["runtime"] >= FIRST_WITH_VIRTUAL_THREADS
+        plain = asked["sources"] == "parallel" and not group.hiccup_ms
+        few = max(asked["concurrent_gc_threads"] or 1, asked["parallel_gc_threads"] or 1) <= cores
+        if sized and virtual and few and (plain or asked["processors"] in OF_THE_ENGINE):
+            yield StreamSpec(**jvm, **asked, **shared, seconds=group.seconds or profile.seconds, block=block)
+
+
+def _searches(profile: StreamProfile, asked: SearchSelection, block: int, cores: int) -> Iterator[StreamSearchSpec]:
+    shared = profile.model_dump(include={"heap_mb", "target_ms", "patience_seconds"}) | asked.model_dump(
+        include={"keys", "window_ms", "slide_ms", "held", "resolution", "confirmations", "seconds", "warmup_seconds"}
+    )
+    for text, threads, aggregate in product(asked.configurations, asked.threads(cores), asked.aggregates):
         yield StreamSearchSpec(
-            collector=collector, runtime=runtime, heap_mb=profile.heap_mb, keys=asked.keys, window_ms=asked.window_ms,
-            slide_ms=asked.slide_ms, aggregate=aggregate, held=asked.held,
-            low_events_per_second=asked.low_events_per_second_per_core * count,
-            high_events_per_second=asked.high_events_per_second_per_core * count, resolution=asked.resolution,
-            confirmations=asked.confirmations, target_ms=profile.target_ms, cooperative_threads=threads,
-            seconds=asked.seconds, warmup_seconds=asked.warmup_seconds, patience_seconds=profile.patience_seconds,
-            block=block,
+            **_jvm(text), **shared, aggregate=aggregate, cooperative_threads=threads, block=block,
+            low_events_per_second=asked.low_events_per_second_per_core * cores,
+            high_events_per_second=asked.high_events_per_second_per_core * cores,
         )  # fmt: skip
-
-
-def _switches(profile: StreamProfile, block: int) -> Iterator[StreamSwitchSpec]:
-    for text in profile.switches:
-        collector, runtime = parse_configuration(text)
-        yield StreamSwitchSpec(collector=collector, runtime=runtime, heap_mb=profile.heap_mb, block=block)
 
 
 def questions(profile: StreamProfile, machine: Machine) -> list[Question[TrialSpec]]:
-    """Primary: an object for every event, or none, at the same rate: the processor time of an event. Then each
+    """Return as primary an object for every event, or none, at the same rate: the processor time of an event. Then each
     collector against the first that is planned for the same work."""
     specs = [item.spec for item in plan_stream(profile, machine) if isinstance(item.spec, StreamSpec)]
-    cells = {_work(spec, "block"): spec for spec in specs if spec.block == 0}
+    cells = [spec for spec in specs if spec.block == 0]
+    free = {_work(spec, "aggregate"): spec for spec in cells if spec.aggregate == "garbage_free"}
     first: dict[tuple[object, ...], StreamSpec] = {}
-    for spec in cells.values():
-        first.setdefault(_work(spec, "collector", "runtime"), spec)
-    free = {_work(spec, "aggregate"): spec for spec in cells.values() if spec.aggregate == "garbage_free"}
-    primary: list[Question[TrialSpec]] = [
-        Question(spec, free[work])
-        for spec in cells.values()
-        if spec.aggregate == "boxed" and (work := _work(spec, "aggregate")) in free
-    ]
-    others: list[Question[TrialSpec]] = [
-        Question(spec, other, primary=False)
-        for spec in cells.values()
-        if (other := first[_work(spec, "collector", "runtime")]) is not spec
-    ]
+    primary: list[Question[TrialSpec]] = []
+    others: list[Question[TrialSpec]] = []
+    for spec in cells:
+        if spec.aggregate == "boxed" and (work := _work(spec, "aggregate")) in free:
+            primary.append(Question(spec, free[work]))
+        if (other := first.setdefault(_work(spec, "collector", "runtime"), spec)) is not spec:
+            others.append(Question(spec, other, primary=False))
     return [*primary, *others]
 
 
@@ -262,7 +250,7 @@ def _work(spec: StreamSpec, *apart_from: str) -> tuple[object, ...]:
 
 
 def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per collector and runtime that can run the engine, with why it is left out."""
+    """Return the collectors and runtimes that can run the engine, with why one is left out."""
     selections = (*profile.groups.values(), *profile.searches.values())
     asked = {parse_configuration(text) for group in selections for text in group.configurations}
     refused = {
@@ -270,45 +258,38 @@ def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFram
         for item in planned
         if isinstance(item.spec, EngineSpec) and item.unavailable
     }
-    rows = []
-    for feature in sorted({*FEATURES, *(runtime for _, runtime in asked)}):
-        if feature < OLDEST_RUNTIME:
-            continue
-        for collector in collectors_on(feature):
-            if never_frees(collector):
-                continue  # an engine that runs on fills any heap
-            key = (collector, feature)
-            why = None if key in asked else f"profile {profile.profile} leaves it out"
-            rows.append({
-                "configuration": label(*key), "planned": key in asked and key not in refused,
-                "left_out_because": why or refused.get(key),
-            })  # fmt: skip
-    return pd.DataFrame(rows, columns=["configuration", "planned", "left_out_because"])
+    every = [
+        (collector, feature)
+        for feature in sorted({*FEATURES, *(runtime for _, runtime in asked)})
+        if feature >= OLDEST_RUNTIME
+        for collector in collectors_on(feature)
+        if not never_frees(collector)  # an engine that runs on fills any heap
+    ]
+    left_out = f"profile {profile.profile} leaves it out"
+    return pd.DataFrame({
+        "configuration": [label(*key) for key in every],
+        "planned": [key in asked and key not in refused for key in every],
+        "left_out_because": [refused.get(key) if key in asked else left_out for key in every],
+    })  # fmt: skip
 
 
 STUDY = Study(
     name="stream",
     notebook="08_green_threads",
-    question="What does a processor left to the collector buy beside green threads?",
+    question="What does a processor left to the collector buy with green threads?",
     modes=(
         Mode(
-            StreamSpec,
-            StreamMeasurement,
-            summarise_stream,
-            "mode=stream runtime=25 collector=genzgc events_per_second=100000 keys=10000 "
-            "cooperative_threads=1 seconds=10",
+            StreamSpec, StreamMeasurement, summarise_stream,
+            "mode=stream runtime=25 collector=genzgc events_per_second=100000 keys=10000 cooperative_threads=1 "
+            "seconds=10",
         ),
         Mode(
-            StreamSearchSpec,
-            StreamSearchMeasurement,
-            summarise_stream_search,
-            "mode=stream_search runtime=25 collector=g1 low_events_per_second=100000 "
-            "high_events_per_second=5000000 seconds=2",
+            StreamSearchSpec, StreamSearchMeasurement, summarise_stream_search,
+            "mode=stream_search runtime=25 collector=g1 low_events_per_second=100000 high_events_per_second=5000000 "
+            "seconds=2",
         ),
         Mode(
-            StreamSwitchSpec,
-            StreamSwitchMeasurement,
-            summarise_stream_switch,
+            StreamSwitchSpec, StreamSwitchMeasurement, summarise_stream_switch,
             "mode=stream_switch runtime=25 collector=g1",
         ),
     ),
@@ -320,4 +301,4 @@ STUDY = Study(
     questions=questions,
     cost=cost_of,
     readable=Readable(cost="p99_ms"),
-)
+)  # fmt: skip

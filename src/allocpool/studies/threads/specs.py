@@ -33,11 +33,8 @@ from allocpool.packets.specs import (
 from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import collector_named, require_combination
 from allocpool.studies.realtime.specs import (
-    HIGHEST_INTERVAL_NS,
     INPUT_QUEUE_MS,
     LONGEST_INTERVAL_NS,
-    LOWEST_INTERVAL_NS,
-    PDR_LOSS_RATIO,
     check_queue_length,
     queue_ticks,
     scaled_time,
@@ -296,45 +293,6 @@ class ThreadsSpec(WorkersSpec):
     CHILD: ClassVar[str] = "allocpool.studies.threads.child.threads"
 
     mode: Literal["threads"] = "threads"
-
-
-class ThreadsSearchSpec(WorkersSpec):
-    """Search for the minimum sustainable inter-arrival time from ``interval_ns`` down, by trials of ``seconds``."""
-
-    CHILD: ClassVar[str] = "allocpool.studies.threads.child.search"
-
-    mode: Literal["threads_search"] = "threads_search"
-    interval_ns: float = Field(
-        default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="largest interval that is tried"
-    )
-    low_ns: float = Field(default=LOWEST_INTERVAL_NS, gt=0, description="shortest interval that is tried")
-    resolution: float = Field(default=0.1, gt=0, lt=0.5, description="width of the bracket over its larger end")
-    probe_seconds: float = Field(
-        default_factory=lambda spec: (spec["seconds"] or 1.0) / 4, gt=0, le=600, description="of a bracketing probe"
-    )
-    pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
-    confirmations: int = Field(default=3, ge=1, le=100, description="trials that decide each end of the bracket")
-    patience_seconds: float = Field(
-        default=0.0, ge=0, le=86_400, description="most time for waiting until the machine is at its full pace"
-    )
-
-    @model_validator(mode="after")
-    def _bounds(self) -> Self:
-        if self.low_ns > self.interval_ns * (1 - self.resolution):
-            raise ValueError(
-                f"low_ns {self.low_ns:g} and interval_ns {self.interval_ns:g} are closer than resolution "
-                f"{self.resolution:g}, or turned round"
-            )
-        if self.seconds is not None and self.probe_seconds > self.seconds:
-            raise ValueError(f"probe_seconds {self.probe_seconds:g} is longer than seconds {self.seconds:g}")
-        return self
-
-    def pace(self) -> str:
-        return f", searched from {self.low_ns:g} to {self.interval_ns:g} ns"
-
-    def expected_seconds(self) -> float:
-        one_s = super().expected_seconds()
-        return (4 + 4 * self.confirmations) * one_s + 12 * (self.warmup_seconds + self.probe_seconds)
 
 
 class SharingSpec(WorkersSpec):

@@ -14,11 +14,12 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from allocpool.campaign.schedule import Question
+from allocpool.campaign.schedule import GIVEN_UP_AFTER, Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.labels import READABLE
 from allocpool.packets.specs import Case
-from allocpool.studies.realtime.measurement import SearchMeasurement
+from allocpool.studies.realtime.adaptive import AdaptiveJudge, Seen, next_interval, shown_by
+from allocpool.studies.realtime.specs import HIGHEST_INTERVAL_NS, LOWEST_INTERVAL_NS
 from allocpool.studies.threads.measurement import ThreadsMeasurement
 from allocpool.studies.threads.sharing import SharingMeasurement
 from allocpool.studies.threads.specs import (
@@ -26,7 +27,6 @@ from allocpool.studies.threads.specs import (
     MOST_THREADS,
     UNPADDED,
     SharingSpec,
-    ThreadsSearchSpec,
     ThreadsSpec,
     WorkersSpec,
 )
@@ -34,15 +34,21 @@ from allocpool.studies.threads.strategies import BEST_KNOWN, LAYOUTS, STRATEGIES
 from allocpool.studies.threads.tables import (
     SCHEMAS,
     cost_of,
-    summarise_search,
+    seen_in,
     summarise_sharing,
     summarise_threads,
     tidy_threads,
 )
+from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
 FIRST_ASKED = 2
 """Threads of the primary questions: as few as share anything, and as many as most machines have."""
+PLACED = 15
+"""Adaptive trials of a cell before a question asks for more."""
+
+
+_JAVA, _CPP = ("layout", "collector", "runtime"), ("layout", "allocator")
 
 
 class Group(BaseModel):
@@ -57,7 +63,7 @@ class Group(BaseModel):
     strategies: tuple[StrategyName, ...] = Field(min_length=1)
     case: Case = "B"
     intervals_ns: tuple[float, ...] = Field(default=(), description="real time at these intervals; none: batch")
-    search: bool = Field(default=False, description="real time: search for the minimum sustainable inter-arrival time")
+    adaptive: bool = Field(default=False, description="real time, each trial near the minimum sustainable interval")
     unpadded: bool = Field(default=False, description="each also with its cells side by side, where it has that form")
     counted: bool = Field(default=False, description="each also with hardware counters, where they can be read")
     simulated: bool = Field(default=False, description="C++ before a simulated cache, once, for it has no time")
@@ -83,14 +89,14 @@ class Group(BaseModel):
 
     def configurations(self) -> Iterator[dict[str, Any]]:
         """Yield the settings of each configuration."""
-        for text in self.java:
-            layout, collector, runtime = _words(text, "LAYOUT/COLLECTOR/RUNTIME")
-            if not runtime.isdigit():
-                raise ValueError(f"{text!r} is not LAYOUT/COLLECTOR/RUNTIME, for example heap/g1/25")
-            yield {"language": "java", "layout": layout, "collector": collector, "runtime": int(runtime)}
-        for text in self.cpp:
-            layout, allocator = _words(text, "LAYOUT/ALLOCATOR")
-            yield {"language": "cpp", "layout": layout, "allocator": allocator}
+        for language, form, texts in (("java", _JAVA, self.java), ("cpp", _CPP, self.cpp)):
+            for text in texts:
+                words: list[Any] = text.split("/")
+                if len(words) != len(form) or (language == "java" and not words[-1].isdigit()):
+                    raise ValueError(f"{text!r} is not {'/'.join(form).upper()}, for example heap/g1/25 or heap/glibc")
+                if language == "java":
+                    words[-1] = int(words[-1])
+                yield {"language": language, **dict(zip(form, words, strict=True))}
 
     def cells(self) -> Iterator[dict[str, Any]]:
         """Yield the settings of each configuration with each topology, strategy and number of threads that it has."""
@@ -99,13 +105,6 @@ class Group(BaseModel):
             too_old = topology == "virtual" and settings.get("runtime", 0) < FIRST_WITH_VIRTUAL_THREADS
             if not too_old and why_not(settings["language"], topology, settings["layout"], strategy) is None:
                 yield {**settings, "topology": topology, "strategy": strategy, "threads": threads}
-
-
-def _words(text: str, form: str) -> list[str]:
-    words = text.split("/")
-    if len(words) != len(form.split("/")):
-        raise ValueError(f"{text!r} is not {form}")
-    return words
 
 
 class ThreadsProfile(StudyProfile):
@@ -156,37 +155,61 @@ def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[Worker
         if group.simulated:
             for padded, turn in itertools.product(spacings, group.turns if block == 0 else ()):
                 yield SharingSpec(**cell, padded=padded, turn=turn)
-        elif group.search:
-            if cell["topology"] != "virtual":
-                yield ThreadsSearchSpec(**cell, **shared)
+        elif group.adaptive:
+            if cell["topology"] != "virtual" and block == 0:
+                yield ThreadsSpec(**cell, **shared, interval_ns=_next_interval(()))
         else:
             counted = (False, True) if group.counted else (False,)
             for interval_ns, padded, counts in itertools.product(group.intervals_ns or (None,), spacings, counted):
                 yield ThreadsSpec(**cell, **shared, interval_ns=interval_ns, padded=padded, counted=counts)
 
 
+def _next_interval(seen: Sequence[Seen]) -> float:
+    return next_interval(LOWEST_INTERVAL_NS, HIGHEST_INTERVAL_NS, tuple(shown_by(each, 0.0) for each in seen))
+
+
+def place_trial(
+    profile: ThreadsProfile, cell: TrialSpec, block: int, earlier: Sequence[TrialRecord]
+) -> TrialSpec | None:
+    """Return the trial of a cell in a block: in real time at the interval where those before leave most open, none once
+    its first ones all failed; in batch as planned."""
+    if not isinstance(cell, ThreadsSpec) or cell.interval_ns is None:
+        goes_on = block < profile.blocks or profile.schedule == "sequential"
+        return cell.model_copy(update={"block": block}) if goes_on else None
+    seen = [each for record in earlier if record.status == "ok" and (each := seen_in(record))]
+    if not seen and sum(record.status != "ok" for record in earlier) >= GIVEN_UP_AFTER:
+        return None
+    return cell.model_copy(update={"block": block, "interval_ns": _next_interval(seen)})
+
+
 def questions(profile: ThreadsProfile, machine: Machine) -> list[Question[TrialSpec]]:
     """Return allocation against each pool, by the CPU of a packet, where both are planned for the same threads. Primary
     against the best-known pool at two threads, which no other study asks; of one thread the batch study asks it first.
+    Then, of adaptive trials, whether allocating keeps up with a smaller interval.
     """
     cells: dict[ThreadsSpec, dict[str, ThreadsSpec]] = {}
+    placed = {spec for group in profile.groups.values() if group.adaptive for spec in _specs(profile, group, 0)}
     for item in plan_threads(profile, machine):
         spec = item.spec
         if not isinstance(spec, ThreadsSpec) or spec.block or item.unavailable:
             continue
-        if spec.interval_ns is None and spec.padded and not spec.counted:
-            but_for_the_strategy = spec.model_copy(
-                update={"strategy": "", "pool_size": 0, "direct_mb": 0, "heap_mb": 0}
-            )
-            cells.setdefault(but_for_the_strategy, {})[spec.strategy] = spec
+        if spec in placed or (spec.interval_ns is None and spec.padded and not spec.counted):
+            alike = spec.model_copy(update={"strategy": "", "pool_size": 0, "direct_mb": 0, "heap_mb": 0})
+            cells.setdefault(alike, {})[spec.strategy] = spec
     return [
-        Question(by_strategy["alloc"], pool, primary=pool.threads == FIRST_ASKED and name == best)
+        _question(by_strategy["alloc"], pool, name == best)
         for by_strategy in cells.values()
         if "alloc" in by_strategy
         for best in [next((name for name in BEST_KNOWN if name in by_strategy), None)]
         for name, pool in by_strategy.items()
         if STRATEGIES[name].is_pool
     ]
+
+
+def _question(alloc: ThreadsSpec, pool: ThreadsSpec, is_best_known: bool) -> Question[TrialSpec]:
+    if pool.interval_ns is None:
+        return Question(alloc, pool, primary=is_best_known and pool.threads == FIRST_ASKED)
+    return Question(alloc, pool, primary=False, judge=AdaptiveJudge(0.0), fewest=PLACED, about="the smallest interval")
 
 
 def catalogue(profile: ThreadsProfile, planned: Sequence[Planned]) -> pd.DataFrame:
@@ -225,12 +248,6 @@ STUDY = Study(
             "case=B scale=0.1 packets=2000000",
         ),
         Mode(
-            ThreadsSearchSpec,
-            SearchMeasurement,
-            summarise_search,
-            "mode=threads_search topology=sharded threads=2 language=java strategy=owner scale=0.1 seconds=1",
-        ),
-        Mode(
             SharingSpec,
             SharingMeasurement,
             summarise_sharing,
@@ -244,5 +261,6 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    adaptive=place_trial,
     readable=replace(READABLE, cost="cpu_ns_per_message"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
@@ -31,7 +32,8 @@ from allocpool.campaign.tidy import (
 )
 from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import Language
-from allocpool.studies.realtime.measurement import RingBooks, SearchMeasurement
+from allocpool.studies.realtime.adaptive import Seen
+from allocpool.studies.realtime.measurement import RingBooks
 from allocpool.studies.threads.measurement import ThreadsMeasurement, Ticked
 from allocpool.studies.threads.sharing import SharingMeasurement
 from allocpool.studies.threads.specs import configuration_of
@@ -73,6 +75,7 @@ _STATED = {
     "runtime": whole("feature release of the JDK; empty for C++", None),
     "collector": text("garbage collector; empty for C++", nullable=True),
     "allocator": text("what C++ new reaches; empty for Java", nullable=True),
+    "configuration": text("layout with collector and runtime, or with allocator"),
     "case": choice(CASES, "sizes of queue and store"),
     "scale": Column("float64", POSITIVE, description="factor on queue, store and heap"),
     "heap_mb": whole("-Xms and -Xmx, MiB; empty for C++", None),
@@ -85,15 +88,14 @@ _STATED = {
     "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
     "counted": Column("bool", description="hardware counters were read in that time, which takes time"),
 }
-"""Columns of the settings of a trial."""
-_SEARCHED = ("topology", "threads", "strategy", "case", "scale", "input_queue_ms", "source_yields")
-_SIMULATED = ("topology", "threads", "layout", "strategy", "allocator", "padded", "queue_size", "stored_count")
-_CONFIGURATION = {"configuration": text("layout with collector and runtime, or with allocator")}
+"""Columns of the settings of a trial, with their name."""
+_SIMULATED = (
+    "topology", "threads", "layout", "strategy", "allocator", "configuration", "padded", "queue_size", "stored_count",
+)  # fmt: skip
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
         **_STATED,
-        **_CONFIGURATION,
         **{f"{event}_per_packet": number(what) for event, what in EVENTS.items()},
         "loss_ratio": number("real time: ticks lost over ticks generated, after the warm-up"),
         "delay_p99_us": number("real time: 99th percentile of the delay from due to received, µs"),
@@ -131,23 +133,6 @@ RINGS = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-_BRACKETS = {
-    "ndr_fails_ns": "largest interval that loses something, ns; empty where none that was tried does",
-    "ndr_passes_ns": "minimum sustainable inter-arrival time, ns: nothing is lost; empty where none that was tried is",
-    "pdr_fails_ns": "the same, of next to nothing",
-    "pdr_passes_ns": "the same, of next to nothing",
-}
-SEARCHES = DataFrameSchema(
-    {
-        **TRIAL_COLUMNS,
-        **_CONFIGURATION,
-        **{name: _STATED[name] for name in _SEARCHED},
-        **{name: number(what) for name, what in _BRACKETS.items()},
-        "probes": whole("measurements that it took"),
-    },
-    strict=True,
-    coerce=True,
-)
 PLACES = {
     "ring": "the queue between receiver and worker",
     "pool": "taking a message from the pool and giving it back",
@@ -159,7 +144,6 @@ SHARING = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
         **{name: _STATED[name] for name in _SIMULATED},
-        **_CONFIGURATION,
         "turn": Column("int64", POSITIVE, description="accesses of a thread before another one's turn, in the mean"),
         "packets": whole("packets that count"),
         "cold_misses_per_packet": number("first accesses of a thread to a line, over packets"),
@@ -176,22 +160,12 @@ SHARING = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS, "searches": SEARCHES, "sharing": SHARING}
+SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS, "sharing": SHARING}
 
 
 def _stated(record: TrialRecord, names: Iterable[str]) -> Row:
-    settings = {name: record.spec[name] for name in names}
+    settings = {name: record.spec.get(name) for name in names}
     return {**trial_row(record), **settings, "configuration": configuration_of(record.spec)}
-
-
-def summarise_search(record: TrialRecord) -> Row:
-    """Return a search as plain data, its row: the brackets, ns."""
-    row = _stated(record, _SEARCHED)
-    measured = read_trial(record, SearchMeasurement).measurement
-    if measured is None:
-        return row
-    ends = (*measured["ndr_bracket"], *measured["pdr_bracket"])
-    return {**row, **dict(zip(_BRACKETS, ends, strict=True)), "probes": len(measured["probes"])}
 
 
 def _sharing_row(record: TrialRecord) -> Row:
@@ -217,8 +191,6 @@ def summarise_sharing(record: TrialRecord) -> Row:
 
 def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
-    if spec["mode"] == "threads_search":
-        return {"searches": [summarise_search(record)]}
     if spec["mode"] == "threads_sharing":
         return {"sharing": [_sharing_row(record)]}
     row = {**_stated(record, _STATED), "seed": str(spec["seed"])}
@@ -228,7 +200,7 @@ def _rows_of(record: TrialRecord) -> Rows:
         return {"trials": [{**row, "peak_rss_mb": trial.peak_rss_mb}]}
     cpu = cpu_rows(record, measured["cpu"])
     ticked = measured["ticked"]
-    rings = [{"trial_id": record.trial_id, "ring": place, **books} for place, books in enumerate(_rings_of(ticked))]
+    rings = [{"trial_id": record.trial_id, "ring": place, **counts} for place, counts in enumerate(_rings_of(ticked))]
     return {"trials": [row | _measured(record, measured, cpu) | _ticked(ticked)], "cpu": cpu, "rings": rings}
 
 
@@ -255,7 +227,7 @@ def _measured(record: TrialRecord, measured: ThreadsMeasurement, cpu: Sequence[R
     process_ns = measured["cpu"]["process_ns"]
     rings = measured["received_by_ring"]
     start_ns, end_ns = parts[0][0], parts[-1][1]
-    tells = measured["held_at_end"] is not None and STRATEGIES[record.spec["strategy"]].library != "Netty"
+    reported = measured["held_at_end"] is not None and STRATEGIES[record.spec["strategy"]].library != "Netty"
     return {
         "packets": packets,
         "ns_per_packet": ns_per_item(parts),
@@ -264,7 +236,7 @@ def _measured(record: TrialRecord, measured: ThreadsMeasurement, cpu: Sequence[R
         "drift_percent": drift_percent(parts),
         "remote_share": counts["remote_frees"] / counts["freed"] if counts["freed"] else None,
         "imbalance": max(rings) * len(rings) / sum(rings),
-        "blow_up": (measured["held_at_end"] or 0) / measured["live_at_end"] if tells else None,
+        "blow_up": (measured["held_at_end"] or 0) / measured["live_at_end"] if reported else None,
         "peak_rss_mb": measured["peak_rss_mb"],
         **_safepoints(record, start_ns, end_ns),
         **gc_row(record, start_ns, end_ns),
@@ -286,15 +258,33 @@ def _safepoints(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 
 def tidy_threads(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Return tables ``trials``, ``cpu``, ``rings``, ``searches`` and ``sharing``."""
+    """Return tables ``trials``, ``cpu``, ``rings`` and ``sharing``."""
     return frames(records, _rows_of, SCHEMAS)
 
 
-def cost_of(record: TrialRecord) -> float | None:
-    """Return CPU of the process, ns a packet of the measured window; None of a trial without one."""
-    rows = _rows_of(record).get("trials", []) if record.measurement else []
-    cost = rows[0].get("cpu_ns_per_packet") if rows else None
-    return None if cost is None else float(cost)
+def seen_in(record: TrialRecord) -> Seen | None:
+    """Return what a trial in real time shows of the minimum sustainable inter-arrival time; None of one in batch."""
+    measured = read_trial(record, ThreadsMeasurement).measurement
+    if measured is None or measured["ticked"] is None:
+        return None
+    spec, figures = record.spec, measured["ticked"]["figures"]
+    return Seen(
+        live=spec["queue_size"] + spec["stored_count"],
+        interval_ns=spec["interval_ns"],
+        queue_ms=spec["input_queue_ms"],
+        latest_ms=math.inf if figures["lost"] else math.nan,
+        slip_ms=figures["slip_max_ns"] / 1e6,
+        lost_share=figures["lost"] / figures["generated"],
+    )
+
+
+def cost_of(record: TrialRecord) -> float | Seen | None:
+    """Return CPU of the process, ns a packet of the measured window, or what a trial in real time shows; None of a
+    trial without either."""
+    if record.measurement is None or record.spec["mode"] != "threads":
+        return None
+    cost = _rows_of(record)["trials"][0].get("cpu_ns_per_packet")
+    return seen_in(record) if cost is None else float(cost)
 
 
 def summarise_threads(record: TrialRecord) -> dict[str, Any]:

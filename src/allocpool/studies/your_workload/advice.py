@@ -88,19 +88,6 @@ _MEMORY = ("idle_rss_mb", "peak_rss_mb", "pool_mb", "wasted_mb")
 
 
 @dataclass(frozen=True)
-class Explored:
-    """One value of one parameter: allocation's CPU a message over the pool's, and which sides mostly lose there."""
-
-    parameter: str
-    value: float
-    ratio: float
-    low: float
-    high: float
-    n: int
-    loses: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Advice:
     """What trials show a reader, judged when it is asked for.
 
@@ -171,9 +158,19 @@ class Advice:
         return () if self.answer == UNDECIDED else tuple(tried)
 
     @cached_property
-    def explored(self) -> tuple[Explored, ...]:
-        """The values tried for it, the reader's own among them."""
-        return tuple(_explored(self.of, self.collector))
+    def explored(self) -> list[dict[str, Any]]:
+        """The values tried for it, the reader's own among them: allocation's CPU a message over the pool's, and which
+        sides mostly lose there."""
+        rows = []
+        for name in dict.fromkeys(name for name, _ in turns.ORDER):
+            tried = {cell.value for cell in self.of.trials if (cell.changed, cell.collector) == (name, self.collector)}
+            for value in sorted({self.workload.value_of(name), *tried}) if tried else ():
+                place = self.of.at(self.collector, name, value)
+                found = self.of.comparison(place).decision
+                loses = [cell.strategy for cell in self.of.cells(place) if self.of.mostly_lost(cell)]
+                rows.append({"parameter": name, "value": value, "ratio": found.ratio, "low": found.low,
+                             "high": found.high, "n": found.n, "loses": loses})  # fmt: skip
+        return [row for row in rows if row["n"]]
 
     @cached_property
     def collectors(self) -> dict[str, dict[str, Figures]]:
@@ -224,13 +221,12 @@ class Advice:
         effect = {name: getattr(self.decision, name) for name in ("ratio", "low", "high", "n")}
         same = (
             "answer", "by_losses", "neither", "minutes_more", "minutes", "trials", "disturbed", "ended", "refused",
-            "humongous_share",
+            "humongous_share", "explored",
         )  # fmt: skip
         found = {name: getattr(self, name) for name in same} | {
             "effect": effect, "collector": self.collector or None,
             "headroom": {name: asdict(room) for name, room in self.headroom.items()},
             "turns_at": [asdict(turn) for turn in self.turns],
-            "explored": [asdict(value) for value in self.explored],
             "strategies": {name: asdict(figures) for name, figures in self.figures.items()},
             "collectors": {
                 name: {side: asdict(figures) for side, figures in sides.items()}
@@ -269,17 +265,6 @@ def figures_of(of: Findings, cell: Cell) -> Figures:
     )  # fmt: skip
 
 
-def _explored(of: Findings, collector: str) -> Iterator[Explored]:
-    for name in dict.fromkeys(name for name, _ in turns.ORDER):
-        tried = {cell.value for cell in of.trials if (cell.changed, cell.collector) == (name, collector)}
-        for value in sorted({of.workload.value_of(name), *tried}) if tried else ():
-            place = of.at(collector, name, value)
-            found = of.comparison(place).decision
-            loses = tuple(cell.strategy for cell in of.cells(place) if of.mostly_lost(cell))
-            if found.n:
-                yield Explored(name, value, found.ratio, found.low, found.high, found.n, loses)
-
-
 def advise(
     workload: Workload,
     minutes: float | None,
@@ -287,9 +272,11 @@ def advise(
     notes: tuple[str, ...] = (),
     quiet: bool = False,
     clock: Callable[[], float] = time.monotonic,
+    plan: Callable[[Findings], Iterator[Cell]] = course,
+    first_block: int = 0,
 ) -> Advice:
     """Measure for at most so many minutes, those of trials on record included, and return what follows; None measures
-    nothing. Ctrl-C answers with what there is.
+    nothing. Ctrl-C answers with what there is. ``plan`` yields the cells to run; blocks count from ``first_block``.
 
     Raises:
         UserError: this machine can't run the workload, a build failed, or a campaign is measuring.
@@ -304,9 +291,9 @@ def advise(
     begun_s: float | None = None
     old_s = 0.0
     try:
-        with progress("advise", limit_s, quiet or minutes is None) as bar:
-            for cell in course(of):
-                spec = of.next_spec(cell)
+        with _progress(limit_s, quiet or minutes is None) as bar:
+            for cell in plan(of):
+                spec = workload.spec_of(cell, first_block + of.n(cell))
                 measured = laboratory.recorded(spec)
                 if measured is None:
                     if minutes is None:
@@ -337,11 +324,11 @@ def _expected_s(spec: MessagesSpec, took_s: list[float]) -> float:
 
 
 @contextmanager
-def progress(what: str, limit_s: float, quiet: bool) -> Iterator[Any]:
+def _progress(limit_s: float, quiet: bool) -> Iterator[Any]:
     """Show a bar of seconds; in a log, a line every ten."""
     with tqdm(
         total=limit_s, disable=quiet, dynamic_ncols=True, mininterval=0.1 if sys.stderr.isatty() else 10.0,
-        bar_format=f"{what}: {{percentage:3.0f}}%|{{bar}}| {{n:.0f}} of {{total:.0f}} s{{postfix}}",
+        bar_format="{percentage:3.0f}%|{bar}| {n:.0f} of {total:.0f} s{postfix}",
     ) as bar:  # fmt: skip
         yield bar
 

@@ -7,7 +7,7 @@ can, half at the reader's rate. `FILE` keeps a row for each workload and machine
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,12 +16,12 @@ import pandas as pd
 
 from allocpool import home
 from allocpool.campaign.hosts import called
-from allocpool.campaign.sequential import BETWEEN_TRIALS_S
 from allocpool.machine.host import Host
 from allocpool.stats import ends, significant
-from allocpool.studies.your_workload.advice import INTERRUPTED, Advice, Laboratory, advise, progress
+from allocpool.studies.your_workload.advice import INTERRUPTED, Advice, Laboratory, advise
+from allocpool.studies.your_workload.course import course
 from allocpool.studies.your_workload.findings import UNDECIDED, Findings, Place
-from allocpool.studies.your_workload.workload import ALLOC, Cell, Workload, understood
+from allocpool.studies.your_workload.workload import ALLOC, Cell, understood
 from allocpool.trial.launch import Launcher
 
 WORKLOADS: Mapping[str, Mapping[str, str]] = MappingProxyType({
@@ -50,50 +50,33 @@ _COLUMNS = [
 ]  # fmt: skip
 
 
-def check(name: str, minutes: float | None, long_minutes: float, laboratory: Laboratory) -> tuple[Advice, Advice]:
-    """Advise on a workload of `WORKLOADS`, and measure it at length; what is on record already counts. With None and 0
+def check(
+    name: str, minutes: float | None, long_minutes: float | None, laboratory: Laboratory
+) -> tuple[Advice, Advice]:
+    """Advise on a workload of `WORKLOADS`, and measure it at length; what is on record already counts. With None
     nothing is measured.
 
     Raises:
-        KeyboardInterrupt: in the advice too.
+        KeyboardInterrupt: in the advice, too.
     """
-    workload = understood(WORKLOADS[name])
-    advice = advise(workload, minutes, laboratory)
-    if advice.ended == INTERRUPTED:
-        raise KeyboardInterrupt
-    return advice, at_length(workload, long_minutes, laboratory)
+    workload, advices = understood(WORKLOADS[name]), []
+    for limit, plan, block in ((minutes, course, 0), (long_minutes, _in_turns, _APART)):
+        advices.append(advise(workload, limit, laboratory, plan=plan, first_block=block))
+        if advices[-1].ended == INTERRUPTED:
+            raise KeyboardInterrupt
+    return advices[0], advices[1]
 
 
-def at_length(workload: Workload, minutes: float, laboratory: Laboratory) -> Advice:
-    """Measure both sides in turns, as fast as they go and at the reader's rate, until their trials, those on record
-    included, took so many minutes."""
-    of = Findings(workload, laboratory.refusal)
-    sides = [
-        cell for collector in workload.collectors for paced in (False, True)
-        for cell in of.cells(Place(collector), paced)
-    ]  # fmt: skip
-    spent_s = 0.0
-    try:
-        with progress("at length", 60 * minutes, quiet=not minutes) as bar:
-            for cell in itertools.cycle(sides):
-                spec = workload.spec_of(cell, _APART + of.n(cell))
-                measured = laboratory.recorded(spec)
-                if measured is None:
-                    if spent_s >= 60 * minutes:
-                        break
-                    measured = laboratory.measure(spec)
-                of.add(cell, measured)
-                spent_s += measured.wall_s + BETWEEN_TRIALS_S
-                bar.update(min(spent_s, 60 * minutes) - bar.n)
-    finally:
-        laboratory.close()
-    return Advice(of, spent_s / 60, "")
+def _in_turns(of: Findings) -> Iterator[Cell]:
+    """Both sides in turns, as fast as they go and at the reader's rate."""
+    places = map(Place, of.workload.collectors)
+    return itertools.cycle([cell for place in places for paced in (False, True) for cell in of.cells(place, paced)])
 
 
 def row_of(name: str, advice: Advice, long: Advice, host: Host) -> dict[str, Any]:
     """Return a check as a row of `FILE`."""
     code_hash = Launcher().code_hash(advice.workload.spec_of(Cell(advice.collector, ALLOC), 0))
-    row = {
+    row: dict[str, Any] = {
         "workload": name, "host_id": host.fingerprint(), "processor": host.cpu_model, "code_hash": code_hash,
         "advice": advice.answer, "at_length": long.answer,
     }  # fmt: skip

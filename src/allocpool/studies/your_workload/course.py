@@ -84,29 +84,23 @@ def _edges(of: Findings, place: Place) -> Iterator[Cell]:
 
 
 def trials_lacking(of: Findings, place: Place) -> dict[Cell, int] | None:
-    """Estimate the trials that an inconclusive answer still takes, those before them in the course included, if they go
-    on as they are; None where no number would do or there are too few trials to estimate."""
+    """Estimate the trials that an inconclusive answer still takes if they go on as they are, those for headroom before
+    them included; None where no number would do or there are too few trials to estimate."""
     if of.neither(place):
         return None
     lacking: dict[Cell, int] = {}
-    if len(of.workload.collectors) > 1:
-        for each in map(Place, of.workload.collectors):
-            for paced, most in ((False, FEWEST), (True, _PACED_FIRST)):
-                if not of.refused_at(each):
-                    lacking |= {cell: max(0, most - of.n(cell)) for cell in of.cells(each, paced)}
-    cells = of.cells(place)
+    cells, found = of.cells(place), of.comparison(place).decision
     for cell in cells:
+        paced = of.paced(cell)
         if of.standing(cell) == UNKNOWN:
-            more = more_to_stand(of.lost(of.paced(cell)))
-            if more > _PACED_MOST - of.n(of.paced(cell)):
+            lacking[paced] = more_to_stand(of.lost(paced))
+            if lacking[paced] > _PACED_MOST - of.n(paced):
                 return None
-            lacking[of.paced(cell)] = max(lacking.get(of.paced(cell), 0), more)
-    found = of.comparison(place).decision
     if LOSES not in of.standings(place) and found.verdict == OPEN:
-        if found.blocks_needed is None or min(len(of.costs(cell)) for cell in cells) == 0:
+        if found.blocks_needed is None or found.n == 0:
             return None
         for cell in cells:
-            lacking[cell] = max(lacking.get(cell, 0), found.blocks_needed)
+            lacking[cell] = found.blocks_needed
             if found.blocks_needed > _NEAR_BLOCKS and headroom.next_rate(of, cell) is not None:
                 lacking[of.paced(cell)] = lacking.get(of.paced(cell), 0) + headroom.more_at_most(of, cell)
     return lacking

@@ -107,9 +107,6 @@ class Findings:
         """Return the number of trials, however they ended."""
         return len(self.trials.get(cell, ()))
 
-    def next_spec(self, cell: Cell) -> MessagesSpec:
-        return self.workload.spec_of(cell, self.n(cell))
-
     def at(self, collector: str, name: str, value: float) -> Place:
         """Return the place with a parameter at a value, which may be the reader's own."""
         return Place(collector) if value == self.workload.value_of(name) else Place(collector, name, value)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from allocpool.studies.realtime.adaptive import AdaptiveTrials, next_interval
 from allocpool.studies.your_workload.findings import Findings, Measured
-from allocpool.studies.your_workload.workload import MOST_PER_S, Cell
+from allocpool.studies.your_workload.specs import MOST_PER_S
+from allocpool.studies.your_workload.workload import Cell
 
 _OWN_NS = 1e3
 """The interval of the reader's own rate in the adaptive trials, which bound intervals from 1 to 1,000,000 ns."""

@@ -21,7 +21,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-import numpy as np
 import pandas as pd
 
 from allocpool.errors import UserError
@@ -63,15 +62,6 @@ _NO_SIZES = (
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where byte[] are allocated: the method, MiB a second, and the mean size where events have it."""
-
-    method: str
-    mb_per_s: float
-    mean_bytes: float | None
-
-
-@dataclass(frozen=True)
 class Recording:
     """What a recording shows; None where it does not.
 
@@ -82,7 +72,7 @@ class Recording:
         heap_mb: largest heap, MiB.
         allocation_mb_per_s: of all classes and threads, MiB a second.
         byte_arrays_mb_per_s: of byte[] alone.
-        sites: those that allocate most byte[], the largest first.
+        sites: methods that allocate most byte[], the largest first, with MiB a second.
         sizes: bytes of these arrays, with weights that sum to 1.
         collections: their number.
         live_mb: what collections left at least, MiB.
@@ -96,7 +86,7 @@ class Recording:
     heap_mb: int | None
     allocation_mb_per_s: float | None
     byte_arrays_mb_per_s: float | None
-    sites: tuple[Site, ...]
+    sites: dict[str, float]
     sizes: Sizes
     collections: int
     live_mb: float | None
@@ -127,11 +117,7 @@ class Recording:
             f"live after collections {_mb(self.live_mb)}; it allocates {_mb(self.allocation_mb_per_s)} a second, "
             f"{_mb(self.byte_arrays_mb_per_s)} of it in byte arrays."
         ]
-        found += [
-            f"byte arrays at {site.method}: {_mb(site.mb_per_s)} a second"
-            + (f", {site.mean_bytes:,.0f} bytes each in the mean." if site.mean_bytes else ".")
-            for site in self.sites
-        ]
+        found += [f"byte arrays at {site}: {_mb(mb_per_s)} a second." for site, mb_per_s in self.sites.items()]
         return (*found, *(f"The recording lacks {what}." for what in self.missing))
 
 
@@ -334,7 +320,6 @@ class _Reader:
         large = by_site.index[by_site >= _LARGE_SHARE * by_site.max()]
         sized = arrays[arrays["size"] > 0]
         sized = sized.assign(count=sized["bytes"] / sized["size"], size=(sized["size"] - _ARRAY_HEADER_BYTES).clip(1))
-        means = {site: float(np.average(of["size"], weights=of["count"])) for site, of in sized.groupby("site")}
         all_of_it = [used for gc, used in self._after.items() if self._collections.get(gc, _YOUNG[0]) not in _YOUNG]
         left = all_of_it or list(self._after.values())
         sizes = _histogram(sized[sized["site"].isin(large)])
@@ -353,9 +338,7 @@ class _Reader:
             file=file, seconds=seconds, runtime=self._version, collector=self._collector_name(), heap_mb=self._heap_mb,
             allocation_mb_per_s=float(rows["bytes"].sum()) / _MB / seconds if known else None,
             byte_arrays_mb_per_s=float(arrays["bytes"].sum()) / _MB / seconds if known else None,
-            sites=tuple(
-                Site(str(site), float(total) / _MB / seconds, means.get(site)) for site, total in by_site.items()
-            ),
+            sites={str(site): float(total) / _MB / seconds for site, total in by_site.items()},
             sizes=sizes, collections=len(self._collections), live_mb=min(left) / _MB if left else None,
             missing=tuple(what for what, lacks in missing.items() if lacks),
         )  # fmt: skip
@@ -374,4 +357,4 @@ def _histogram(sized: pd.DataFrame) -> Sizes:
         counts = sized["count"].groupby(pd.Series(rounded, sized.index).clip(SMALLEST_BYTES, LARGEST_BYTES)).sum()
         if len(counts) <= _MOST_SIZES:
             break
-    return checked_sizes(counts.items()) if len(counts) else ()
+    return checked_sizes(zip(counts.index, counts, strict=True)) if len(counts) else ()

@@ -77,5 +77,6 @@ def measured_of(record: TrialRecord) -> Measured:
     if record.status != "ok":
         return found
     row = summarise_messages(record)
-    measured = [each.name for each in fields(Measured) if each.name not in _OF_RECORD]
-    return replace(found, **{name: row.get(_COLUMNS.get(name, name)) for name in measured})
+    names = [each.name for each in fields(Measured) if each.name not in _OF_RECORD]
+    values: dict[str, Any] = {name: row.get(_COLUMNS.get(name, name)) for name in names}
+    return replace(found, **values)

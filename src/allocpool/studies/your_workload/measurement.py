@@ -1,4 +1,4 @@
-"""What a trial of the reader's own workload measures: the contract between its child and the tables."""
+"""What a trial of mode messages measures: the contract between its child and the tables."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ class MessagesMemory(TypedDict):
 
 
 class MessagesMeasurement(TypedDict):
-    """Of mode ``messages``."""
-
     set_up_ns: int
     iterations: MessagesStretches
     cpu: CpuTime
@@ -54,8 +52,8 @@ class MessagesMeasurement(TypedDict):
     memory: MessagesMemory
     rest: Rest
     humongous_from_bytes: int | None
-    """From this length on G1 gives an array regions of its own; None of another collector."""
+    """From this length on G1 gives an array separate regions; None of another collector."""
 
 
 class MessagesOutcome(Outcome, MessagesMeasurement):
-    """What the process of such a trial returns."""
+    """What the child returns."""

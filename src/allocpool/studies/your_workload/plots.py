@@ -26,7 +26,11 @@ _LOOKS = {
     REUSE: (style.SKY, "v"), "fitted": (style.PURPLE, "P"), "zeroed": (style.SILVER, "X"),
 }  # fmt: skip
 _NOTHING = "Nothing was measured yet"
-_COST, _ROOM, _DELAY = "CPU of the process, ns a message", "messages a second: held | lost", "delay at your rate, ms"
+_COST, _ROOM, _DELAY = (
+    "CPU of the process, ns a message",
+    "begins to lose at, messages a second",
+    "delay at your rate, ms",
+)
 _PERCENTILES = {"p50": "delay_p50_ms", "p99": "delay_p99_ms", "p99.9": "delay_p999_ms"}
 _MARKS = dict(zip(_PERCENTILES, "os^", strict=True))
 _RATIO = "CPU a message, allocation / pool"
@@ -36,14 +40,14 @@ _LEAST, _MOST = 0.05, 20.0
 
 def overview(advice: Advice) -> Figure:
     """Draw cost, headroom and delays one below the other, as far as they were measured."""
-    rate = advice.workload.rate_per_s
     names = [name for name in advice.workload.strategies if advice.figures[name].costs or advice.figures[name].paced]
-    rooms = {name: room for name, room in advice.headroom.items() if name in names
-             if room.rate_per_s or room.held_per_s or room.lost_per_s}  # fmt: skip
+    rooms = [(_ROOM, name, room.rate_per_s, room.low_per_s, room.high_per_s)
+             for name, room in advice.headroom.items() if room.rate_per_s]  # fmt: skip
     costs = [(_COST, name, cost) for name in names for cost in advice.figures[name].costs]
-    means = [(name, stats.geometric_interval(every)) for name in names if (every := advice.figures[name].costs)]
-    found: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means]
-    found += [(_ROOM, name, room.rate_per_s, room.low_per_s, room.high_per_s) for name, room in rooms.items()]
+    means = [
+        (_COST, name, mean.estimate, mean.low, mean.high) for name in names if (every := advice.figures[name].costs)
+        for mean in [stats.geometric_interval(every)]
+    ]  # fmt: skip
     delays = pd.DataFrame(
         [(name, percentile, getattr(advice.figures[name], column))
          for name in names for percentile, column in _PERCENTILES.items()],
@@ -53,7 +57,7 @@ def overview(advice: Advice) -> Figure:
     shown = [panel for panel, some in {_COST: costs, _ROOM: rooms, _DELAY: len(delays)}.items() if some]
     if not shown:
         return nothing(_NOTHING)
-    table = pd.DataFrame(found, columns=["panel", "strategy", "value", "low", "high"])
+    table = pd.DataFrame([*means, *rooms], columns=["panel", "strategy", "value", "low", "high"])
     table = table.astype(dict.fromkeys(("value", "low", "high"), float)).replace(math.inf, math.nan)
     grid = points(
         table, "value", names, {name: _LOOKS[name] for name in names}, "", y="strategy", col="panel", col_order=shown,
@@ -64,15 +68,9 @@ def overview(advice: Advice) -> Figure:
         if panel == _COST:
             axis.set_xlim(left=0)
         if panel == _ROOM:
-            ends = {name: (room.held_per_s or math.nan, room.lost_per_s or math.nan) for name, room in rooms.items()}
-            for name, both in ends.items():  # below the edge with its interval: held as a stroke, lost as a cross
-                place, colour = names.index(name) + 0.25, _LOOKS[name][0]
-                axis.plot(both, [place, place], color=colour, linewidth=1)
-                for rate_per_s, marker in zip(both, "|x", strict=True):
-                    axis.plot(rate_per_s, place, marker=marker, markersize=8, color=colour, markeredgewidth=2)
-            axis.axvline(rate, **yours)
+            axis.axvline(advice.workload.rate_per_s, **yours)
             known = mine[["value", "low", "high"]].to_numpy().ravel()
-            log_axes(axis, "x", [rate, *known, *(one for both in ends.values() for one in both)], 1.6, most=5)
+            log_axes(axis, "x", [advice.workload.rate_per_s, *known], 1.6, most=5)
         if panel == _DELAY:
             sns.scatterplot(delays, x="ms", y="strategy", hue="strategy", style="percentile", markers=_MARKS, s=70,
                             legend=False, palette={name: _LOOKS[name][0] for name in names}, ax=axis)  # fmt: skip
@@ -86,7 +84,7 @@ def overview(advice: Advice) -> Figure:
 def robustness(advice: Advice) -> Figure:
     """Draw allocation over the pool against each parameter that was tried, one at a time."""
     columns_of = ["parameter", "value", "ratio", "low", "high", "loses"]
-    tried = pd.DataFrame([vars(each) for each in advice.explored], columns=columns_of)
+    tried = pd.DataFrame(advice.explored, columns=columns_of)
     tried = tried.astype(dict.fromkeys(("value", "ratio", "low", "high"), float)).replace(math.inf, math.nan)
     if tried.empty:
         return nothing("what turns the answer was not measured yet")

@@ -1,7 +1,7 @@
-"""Replay: sizes, times and bytes of a capture file, prepared so that a trial can read them without a thought.
+"""Replay: sizes, times and bytes of a capture file, prepared for trials.
 
-A prepared file is one record a packet: nanoseconds since the first, what the bytes fold to, and the length on the wire.
-Formats are read by dpkt, packet by packet: a capture may be larger than memory.
+A prepared file has one record a packet: nanoseconds since the first, what the bytes fold to, and the length on the
+wire. Captures are read packet by packet: one may be larger than memory.
 """
 
 from __future__ import annotations
@@ -24,8 +24,14 @@ MOST_PACKETS = (2**31 - 1) // RECORD.size
 """A trial reads all of it through one buffer of Java."""
 _LONGEST_BLOCK = 2**26
 _GRAIN_BYTES = 64
-_SIMPLE_PACKET = 3
-"""Type of a pcapng block that holds a packet without a time."""
+_PCAP_HEADER_BYTES = 24
+_PCAP_UNITS_NS = {0xA1B2C3D4: 1_000, 0xA1B23C4D: 1}
+"""Unit of the times in a pcap file, by its magic number."""
+_SECTION, _INTERFACE, _SIMPLE_PACKET = b"\x0a\x0d\x0d\x0a", 1, 3
+"""Types of pcapng blocks."""
+_PACKET_HEADERS = {6: "5I", 2: "H2x4I"}
+"""Of enhanced and of obsolete packet blocks: interface, time (high, low), bytes captured, bytes on the wire."""
+_TIME_RESOLUTION, _TIME_OFFSET = 9, 14
 _CLOCK_WAS_SET_NS = 10**9
 """Interfaces of one capture step back by less; beyond, the clock was set, and its time goes on from there."""
 _GAP_NS = 86_400 * 10**9
@@ -43,15 +49,7 @@ _PACKETS_A_WRITE = 4096
 
 @dataclass(frozen=True)
 class Trace:
-    """A prepared file.
-
-    Attributes:
-        path: of the prepared file.
-        messages: packets in it.
-        seconds: from the first to the last.
-        sizes: of its messages.
-        notes: what the reader must know about the capture.
-    """
+    """A prepared file: its packets, the seconds from the first to the last, and what a reader must know of it."""
 
     path: Path
     messages: int
@@ -61,12 +59,12 @@ class Trace:
 
     @property
     def rate_per_s(self) -> float | None:
-        """Messages a second as captured, in the mean; None for one packet, and where no time passes."""
+        """Return the mean messages a second as captured; None where no time passes."""
         return (self.messages - 1) / self.seconds if self.seconds else None
 
 
 class _Damaged(Exception):
-    """The capture can't be read further; the message says why."""
+    """Why the capture can't be read further."""
 
 
 class _Cut(_Damaged):
@@ -75,7 +73,7 @@ class _Cut(_Damaged):
 
 @dataclass
 class _Clock:
-    """Time since the first packet, which never goes back, and what was peculiar about it."""
+    """Time since the first packet, which never goes back, and how far the capture's own time went back or leapt."""
 
     now_ns: int = 0
     zero_ns: int | None = None
@@ -84,7 +82,7 @@ class _Clock:
     gap_ns: int = 0
 
     def at(self, time_ns: int | None) -> int:
-        """Nanoseconds since the first packet of one that is stamped so; None stands for no stamp."""
+        """Return nanoseconds since the first packet; of one without a time, those of the packet before."""
         if time_ns is None:
             return self.now_ns
         if self.zero_ns is None:
@@ -99,10 +97,7 @@ class _Clock:
         return self.now_ns
 
     def notes(self) -> Iterator[str]:
-        if self.farthest_ns > _CLOCK_WAS_SET_NS:
-            yield (f"The time of the capture goes back {self.back:,} times, at most {self.farthest_ns / 1e9:,.3f} s: "
-                   "where by more than a second, it goes on from the packet before.")  # fmt: skip
-        elif self.back:
+        if self.back:
             yield (f"The time of the capture goes back {self.back:,} times, at most {self.farthest_ns / 1e9:,.6f} s: "
                    "such packets count at the time of the one before.")  # fmt: skip
         if self.gap_ns > _GAP_NS:
@@ -118,11 +113,11 @@ class _Place:
 
 
 def prepare(capture: Path, folder: Path) -> Trace:
-    """Write the prepared file of a pcap or pcapng capture into a folder, under the hash of its content.
+    """Write the prepared file of a pcap or pcapng capture into a folder, under the hash of its content. A capture that
+    is cut in its last record is read up to there.
 
     Raises:
-        UserError: no capture, a damaged one, or one that is too long for one buffer; says how far it could be read.
-            One that is cut in its last record is read up to there.
+        UserError: no capture, a damaged one, with how far it could be read, or one that is too long for one buffer.
     """
     place, clock = _Place(), _Clock()
     notes: list[str] = []
@@ -170,7 +165,7 @@ def _write(file: BinaryIO, written: hashlib._Hash, records: list[bytes]) -> None
 
 
 def read_trace(path: Path) -> Trace:
-    """What is in a prepared file.
+    """Read a prepared file.
 
     Raises:
         UserError: it is none, or can't be read.
@@ -181,18 +176,16 @@ def read_trace(path: Path) -> Trace:
         raise UserError(f"the trace {path} can't be read: {error.strerror}") from error
     if not data or len(data) % RECORD.size:
         raise UserError(f"{path} is no trace: prepare one from a pcap or pcapng file")
-    counts = Counter(memoryview(data).cast("i")[4 :: RECORD.size // 4].tolist())
+    lengths = memoryview(data).cast("i")[4 :: RECORD.size // 4].tolist()
+    counts = Counter(lengths)
     if len(counts) > MOST_SIZES:
-        coarse: Counter[int] = Counter()
-        for size, count in counts.items():
-            coarse[-(-size // _GRAIN_BYTES) * _GRAIN_BYTES] += count
-        counts = coarse
+        counts = Counter(-(-length // _GRAIN_BYTES) * _GRAIN_BYTES for length in lengths)
     last_ns = RECORD.unpack_from(data, len(data) - RECORD.size)[0]
     return Trace(path, len(data) // RECORD.size, last_ns / 1e9, checked_sizes(counts.items()))
 
 
 def mean_interval_ns(path: Path) -> float:
-    """Between two messages of a prepared file, as captured."""
+    """Return the mean interval between two messages of a prepared file, as captured."""
     messages = path.stat().st_size // RECORD.size
     with path.open("rb") as file:
         file.seek(-RECORD.size, os.SEEK_END)
@@ -205,7 +198,7 @@ Packet = tuple[int | None, int, bytes]
 
 
 def _up_to_a_cut(packets: Iterator[Packet], place: _Place, notes: list[str]) -> Iterator[Packet]:
-    """The packets, of which the last may be cut: that is noted."""
+    """The packets; where the last one is cut, that is noted."""
     try:
         yield from packets
     except _Cut as cut:
@@ -215,14 +208,14 @@ def _up_to_a_cut(packets: Iterator[Packet], place: _Place, notes: list[str]) -> 
 
 
 def _packets(file: BinaryIO, place: _Place) -> Iterator[Packet]:
-    """Every packet in the order of the file; ``place`` says how many were read, and where the next begins."""
+    """Every packet in the order of the file; ``place`` counts those that were read."""
     magic = file.read(16)
     file.seek(0)
     for begin, (kind, unpack) in _FOREIGN.items():
         if magic.startswith(begin):
             command = f"{unpack} {file.name}" if unpack else f"editcap -F pcap {file.name} capture.pcap"
             raise UserError(f"{file.name} is a file of {kind}, neither pcap nor pcapng: {command}")
-    if magic.startswith(b"\x0a\x0d\x0d\x0a"):
+    if magic.startswith(_SECTION):
         yield from _pcapng(file, place)
     else:
         yield from _pcap(file, place)
@@ -238,75 +231,66 @@ def _exactly(file: BinaryIO, count: int) -> bytes:
 
 
 def _pcap(file: BinaryIO, place: _Place) -> Iterator[Packet]:
-    from dpkt import pcap
-
-    kinds = {
-        (pcap.TCPDUMP_MAGIC, ">"): (pcap.PktHdr, 1000), (pcap.TCPDUMP_MAGIC, "<"): (pcap.LEPktHdr, 1000),
-        (pcap.TCPDUMP_MAGIC_NANO, ">"): (pcap.PktHdr, 1), (pcap.TCPDUMP_MAGIC_NANO, "<"): (pcap.LEPktHdr, 1),
-    }  # fmt: skip
-    start = _exactly(file, pcap.FileHdr.__hdr_len__)
-    magics = [(struct.unpack(f"{order}I", start[:4])[0], order) for order in "<>"]
-    known = [kinds[magic] for magic in magics if magic in kinds]
+    start = _exactly(file, _PCAP_HEADER_BYTES)
+    known = [(order, _PCAP_UNITS_NS[magic]) for order in "<>"
+             if (magic := struct.unpack(f"{order}I", start[:4])[0]) in _PCAP_UNITS_NS]  # fmt: skip
     if not known:
         raise UserError(
             f"{file.name} begins as neither pcap nor pcapng does: editcap -F pcap {file.name} capture.pcap converts "
             "what Wireshark can read"
         )
-    header, unit_ns = known[0]
+    order, unit_ns = known[0]
     place.offset = file.tell()
     while more := file.read(1):
-        packet = header(more + _exactly(file, header.__hdr_len__ - 1))
-        data = _exactly(file, packet.caplen)
+        seconds, rest, captured, wire_bytes = struct.unpack(f"{order}4I", more + _exactly(file, 15))
+        data = _exactly(file, captured)
         place.packets += 1
-        yield packet.tv_sec * 1_000_000_000 + packet.tv_usec * unit_ns, packet.len, data
+        yield seconds * 1_000_000_000 + rest * unit_ns, wire_bytes, data
         place.offset = file.tell()
 
 
 def _pcapng(file: BinaryIO, place: _Place) -> Iterator[Packet]:
-    import dpkt
-    from dpkt import pcapng
-
     order = "<"
     clocks: list[tuple[int, int]] = []  # of each interface: units a second, seconds to add
     while more := file.read(1):
         head = more + _exactly(file, 11)
-        if head[:4] == b"\x0a\x0d\x0d\x0a":
-            order = "<" if head[8:] == struct.pack("<I", pcapng.BYTE_ORDER_MAGIC) else ">"
+        if head[:4] == _SECTION:
+            order = "<" if head[8:] == b"\x4d\x3c\x2b\x1a" else ">"
             clocks = []
         kind, length = struct.unpack(f"{order}II", head[:8])
         if length < 12 or length % 4:
             raise _Damaged(f"a block of {length} bytes")
-        block = head + _exactly(file, length - len(head))
-        little = order == "<"
+        body = (head + _exactly(file, length - len(head)))[8:-4]
         try:
-            if kind == pcapng.PCAPNG_BT_IDB:
-                clocks.append(_clock((pcapng.InterfaceDescriptionBlockLE if little else
-                                      pcapng.InterfaceDescriptionBlock)(block), order))  # fmt: skip
+            if kind == _INTERFACE:
+                clocks.append(_clock(body[8:], order))
             elif kind == _SIMPLE_PACKET:
-                wire_bytes = struct.unpack(f"{order}I", block[8:12])[0]
+                (wire_bytes,) = struct.unpack_from(f"{order}I", body)
                 place.packets += 1
-                yield None, wire_bytes, block[12 : min(12 + wire_bytes, length - 4)]
-            elif kind in (pcapng.PCAPNG_BT_EPB, pcapng.PCAPNG_BT_PB):
-                enhanced = (pcapng.EnhancedPacketBlock, pcapng.EnhancedPacketBlockLE)
-                older = (pcapng.PacketBlock, pcapng.PacketBlockLE)
-                packet = (enhanced if kind == pcapng.PCAPNG_BT_EPB else older)[little](block)
-                units, added_s = clocks[packet.iface_id]
+                yield None, wire_bytes, body[4 : 4 + wire_bytes]
+            elif kind in _PACKET_HEADERS:
+                header = struct.Struct(order + _PACKET_HEADERS[kind])
+                interface, high, low, captured, wire_bytes = header.unpack_from(body)
+                if header.size + captured > len(body):
+                    raise _Damaged(f"a packet of {captured} bytes in a block of {length}")
+                units, added_s = clocks[interface]
                 place.packets += 1
-                ticks = packet.ts_high << 32 | packet.ts_low
-                yield added_s * 1_000_000_000 + ticks * 1_000_000_000 // units, packet.pkt_len, packet.pkt_data
-        except (dpkt.Error, IndexError, struct.error, ValueError) as error:
+                time_ns = added_s * 1_000_000_000 + (high << 32 | low) * 1_000_000_000 // units
+                yield time_ns, wire_bytes, body[header.size : header.size + captured]
+        except (IndexError, struct.error) as error:
             raise _Damaged(f"a block that does not hold together: {error}") from error
         place.offset = file.tell()
 
 
-def _clock(interface: object, order: str) -> tuple[int, int]:
+def _clock(options: bytes, order: str) -> tuple[int, int]:
     """Units a second and seconds to add of an interface (options if_tsresol and if_tsoffset of the pcapng draft)."""
-    from dpkt import pcapng
-
-    units, added_s = 1_000_000, 0
-    for option in getattr(interface, "opts", ()):
-        if option.code == pcapng.PCAPNG_OPT_IF_TSRESOL:
-            units = (2 if option.data[0] & 0x80 else 10) ** (option.data[0] & 0x7F)
-        elif option.code == pcapng.PCAPNG_OPT_IF_TSOFFSET:
-            added_s = struct.unpack(f"{order}q", option.data[:8])[0]
+    units, added_s, at = 1_000_000, 0, 0
+    while at + 4 <= len(options):
+        code, length = struct.unpack_from(f"{order}HH", options, at)
+        value = options[at + 4 : at + 4 + length]
+        if code == _TIME_RESOLUTION:
+            units = (2 if value[0] & 0x80 else 10) ** (value[0] & 0x7F)
+        elif code == _TIME_OFFSET:
+            (added_s,) = struct.unpack(f"{order}q", value)
+        at += 4 + length + -length % 4
     return units, added_s

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import accumulate
 from pathlib import Path
 from statistics import NormalDist
 
@@ -22,27 +23,25 @@ Sizes = tuple[tuple[int, float], ...]
 SMALLEST_BYTES = 16
 LARGEST_BYTES = 2**28
 MOST_SIZES = 4096
-"""Different ones in a histogram: a longer one is refused."""
 FITTED_CLASSES = 16
-"""At most, of classes fitted to a distribution."""
 MIX_SHARE = 0.2
 """Of the messages out at once, those that the small pool of ``mix`` holds."""
 _SPREADS = 4
 """Standard deviations by which a size class is prepared for more messages than it has in the mean."""
-_GRAIN_BYTES = 16
+_GRAIN_BYTES, _MOST_BOUNDS = 16, 256
+"""Of the candidates for fitted classes: the finest grain, and their number."""
 _LOGNORMAL_PARTS = 64
 _FORMS = "512, 4k, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
 
 
 def parse_sizes(text: str) -> Sizes:
-    """Sizes as a shell has them: ``512``, ``4k``, ``64:0.7,1500:0.3``, ``lognormal:MEDIAN:SIGMA`` or
-    ``histogram:FILE.csv``.
+    """Read ``512``, ``4k``, ``64:0.7,1500:0.3``, ``lognormal:MEDIAN:SIGMA`` or ``histogram:FILE.csv``.
 
     A lognormal distribution becomes the middles of equally likely parts; SIGMA is of the logarithm. A file has two
     columns, bytes and count, and may have a line of names.
 
     Raises:
-        UserError: another form, a size or a weight that is none, or a file that can't be read.
+        UserError: another form, an invalid size or weight, or a file that can't be read.
     """
     kind, _, rest = text.strip().partition(":")
     if kind == "lognormal":
@@ -60,10 +59,10 @@ def parse_sizes(text: str) -> Sizes:
 
 
 def checked_sizes(pairs: Iterable[tuple[float, float]]) -> Sizes:
-    """The pairs in order, equal sizes joined, weights summing to 1.
+    """Return the pairs in order, equal sizes joined, weights summing to 1.
 
     Raises:
-        UserError: no pair, a size that no message has, or a weight that is none.
+        UserError: no pair, or an invalid size or weight.
     """
     joined: dict[int, float] = {}
     for size, weight in pairs:
@@ -81,7 +80,7 @@ def checked_sizes(pairs: Iterable[tuple[float, float]]) -> Sizes:
 
 
 def _bytes(word: str, text: str) -> float:
-    """Bytes of a word, with or without a unit, as memory has them elsewhere: ``1k`` is 1,024."""
+    """Bytes of a word, with or without a unit; ``1k`` is 1,024."""
     number = re.sub("(i?b)?$", "", word.strip().lower(), count=1)
     power = "kmg".find(number[-1:]) + 1 if number else 0
     return _number(number[:-1] if power else number, text) * 2.0 ** (10 * power)
@@ -125,31 +124,26 @@ def _histogram(file: Path) -> Sizes:
 
 
 def mean_bytes(sizes: Sequence[tuple[int, float]]) -> float:
-    """Of a message."""
+    """Return the mean size of a message."""
     return math.fsum(size * weight for size, weight in sizes)
 
 
 def power_of_two_classes(sizes: Sequence[tuple[int, float]]) -> tuple[int, ...]:
-    """The powers of two that the sizes need, bytes, ascending."""
+    """Return the powers of two that the sizes need, bytes, ascending."""
     return tuple(sorted({1 << (size - 1).bit_length() for size, _ in sizes}))
 
 
 def fitted_classes(sizes: Sequence[tuple[int, float]], most: int = FITTED_CLASSES) -> tuple[int, ...]:
-    """The ``most`` classes at most, multiples of 16 bytes, that waste least on these sizes; bytes, ascending.
+    """Return at most ``most`` classes, multiples of 16 bytes, that waste least on these sizes; bytes, ascending.
 
     Exact, by dynamic programming over the sizes: the best last class of the first i sizes with k classes.
     """
-    weight_of: dict[int, float] = {}
-    for size, weight in sizes:
-        up = -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
-        weight_of[up] = weight_of.get(up, 0.0) + weight
-    bounds = _coarse(sorted(weight_of), weight_of)
+    grain = _GRAIN_BYTES
+    while len(bounds := sorted({-(-size // grain) * grain for size, _ in sizes})) > _MOST_BOUNDS:
+        grain *= 2
     if len(bounds) <= most:
         return tuple(bounds)
-    below = [0.0]
-    for place, bound in enumerate(bounds):
-        first = bounds[place - 1] if place else 0
-        below.append(below[-1] + math.fsum(w for size, w in weight_of.items() if first < size <= bound))
+    below = [0.0, *accumulate(class_weights(bounds, sizes))]
     # taken[i]: bytes that classes take for the sizes up to the i-th bound; what is wasted differs by a constant.
     taken = [0.0] + [bounds[i - 1] * below[i] for i in range(1, len(bounds) + 1)]
     last: list[list[int]] = [[0] * (len(bounds) + 1)]
@@ -172,29 +166,13 @@ def fitted_classes(sizes: Sequence[tuple[int, float]], most: int = FITTED_CLASSE
     return tuple(sorted(classes))
 
 
-_MOST_BOUNDS = 256
-
-
-def _coarse(bounds: list[int], weight_of: dict[int, float]) -> list[int]:
-    """At most so many candidate classes, each about equally likely, the largest among them."""
-    if len(bounds) <= _MOST_BOUNDS:
-        return bounds
-    kept: list[int] = []
-    passed = 0.0
-    for bound in bounds:
-        passed += weight_of[bound]
-        if passed * _MOST_BOUNDS >= len(kept) + 1:
-            kept.append(bound)
-    return kept if kept[-1] == bounds[-1] else [*kept, bounds[-1]]
-
-
 def classes_of(classes: str, sizes: Sequence[tuple[int, float]]) -> tuple[int, ...]:
-    """The size classes of that name, ``power_of_two`` or ``fitted``, bytes, ascending."""
+    """Return the size classes ``power_of_two`` or ``fitted``, bytes, ascending."""
     return fitted_classes(sizes) if classes == "fitted" else power_of_two_classes(sizes)
 
 
 def class_weights(classes: Sequence[int], sizes: Sequence[tuple[int, float]]) -> tuple[float, ...]:
-    """The share of messages that each class serves."""
+    """Return the share of messages that each class serves."""
     weights = [0.0] * len(classes)
     for size, weight in sizes:
         weights[bisect_left(classes, size)] += weight
@@ -202,17 +180,14 @@ def class_weights(classes: Sequence[int], sizes: Sequence[tuple[int, float]]) ->
 
 
 def prepared(out: int, weights: Sequence[float]) -> list[int]:
-    """Messages of each size class that a pool makes before the start, so that ``out`` of them can be out at once: which
-    classes they are of is drawn."""
+    """Return how many messages of each size class a pool makes before the start, so that ``out`` of random classes can
+    be out at once."""
     return [min(out, math.ceil(out * w + _SPREADS * math.sqrt(out * w * max(0.0, 1 - w)))) for w in weights]
 
 
 def alias_table(sizes: Sequence[tuple[int, float]]) -> tuple[list[int], list[int]]:
-    """Walker's table of the sizes (Vose 1991), in whole numbers, so that every language draws the same.
-
-    Returns:
-        For each size the threshold, of 2**32, below which it is taken, and the place of the one taken otherwise.
-    """
+    """Return Walker's table of the sizes (Vose 1991), in whole numbers, so that every language draws the same: for each
+    size the threshold, of 2**32, below which it is taken, and the index of the one taken otherwise."""
     count, whole = len(sizes), 1 << 32
     shares = [Fraction(weight) * count for _, weight in sizes]
     total = sum(shares)

@@ -1,8 +1,8 @@
 """Mode messages: a message workload whose parameters are a program's, in whole numbers and shares.
 
-A loop takes a message when it is due, obtains a buffer, fills it, and puts it in flight; the message that has been
-longest in flight is read and then kept or freed. Beside the loops runs the rest of the program, where it is asked for:
-a heap of linked objects that change, and garbage.
+A loop takes a message when it is due, obtains a buffer, fills it, and puts it in flight. The message that has been
+longest in flight is read and then kept or freed. A thread runs the rest of the program, where it is asked for: linked
+objects that change, and garbage.
 """
 
 from __future__ import annotations
@@ -41,17 +41,16 @@ STRATEGIES: Mapping[Strategy, str] = MappingProxyType(
         "reuse": "one message per thread, used again at once",
     }
 )
-"""Every strategy with what it means in a few words, in the order of tables."""
+"""In the order of tables."""
 LAYOUTS: Mapping[Language, tuple[Layout, ...]] = MappingProxyType(
     {"java": ("array", "heap", "native"), "cpp": ("malloc",)}
 )
-"""Arrays of bytes, ByteBuffers on the heap and off it; what C++ gets from malloc."""
 MOST_THREADS = 64
 MOST_PER_S = 1e8
 MOST_MESSAGES = 2**28
 """In flight, or kept: Java counts them in ints."""
 MESSAGE_OBJECT_BYTES = 64
-"""Of a message beside its buffer, at most: its object and what describes the buffer."""
+"""Of a message without its buffer, at most: its object and what describes the buffer."""
 _JAVA_ONLY = ("runtime", "collector", "heap_mb", "direct_mb")
 _EXPECTED_NS_PER_MESSAGE = 300.0
 _NS_PER_BYTE = 0.15
@@ -73,12 +72,12 @@ def _of_trace(spec: dict[str, Any]) -> str | None:
 
 
 def out_at_once(spec: Mapping[str, Any]) -> int:
-    """Messages in flight, kept, and in the hands of the threads."""
+    """Return the messages in flight, kept, and in the hands of the threads."""
     return int(spec["in_flight"] + spec["kept_count"] + spec["threads"])
 
 
 def buffer_mb(spec: Mapping[str, Any]) -> float:
-    """What the buffers of the messages out at once come to with this strategy, MiB."""
+    """Return the size of the buffers of all messages out at once with this strategy, MiB."""
     sizes, out = spec["sizes"], out_at_once(spec)
     if spec["strategy"] == "alloc":
         return out * distribution.mean_bytes(sizes) / 2**20
@@ -94,7 +93,7 @@ def buffer_mb(spec: Mapping[str, Any]) -> float:
 
 
 def heap_live_mb(spec: Mapping[str, Any]) -> float:
-    """What lives on the Java heap at any time, MiB."""
+    """Return what lives on the Java heap at any time, MiB."""
     # Those in flight were not read yet, and have no temporaries.
     results = int((spec["kept_count"] + spec["threads"]) * spec["temporaries"] * spec["temporary_bytes"])
     objects_mb: float = (out_at_once(spec) * MESSAGE_OBJECT_BYTES + results) / 2**20
@@ -148,7 +147,7 @@ class MessagesSpec(TrialSpec):
     temporary_bytes: int = Field(default=32, ge=24, le=2**20, description="of each")
     live_mb: float = Field(default=0.0, ge=0, le=2**20, description="linked objects of the rest of the program")
     changed_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="of these, replaced")
-    garbage_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="that the rest of the program makes besides")
+    garbage_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="made by the rest of the program")
     threads: int = Field(default=1, ge=1, le=MOST_THREADS, description="loops, each with its own queue and store")
     runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _java(spec) else None)
     collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _java(spec) else None)
@@ -199,66 +198,59 @@ class MessagesSpec(TrialSpec):
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
-        if self.layout not in LAYOUTS[self.language]:
-            raise ValueError(
-                f"layout {self.layout} is not of language {self.language}: choose {', '.join(LAYOUTS[self.language])}"
-            )
-        if self.language == "java":
+        java, out = self.language == "java", out_at_once(self.model_dump())
+        if java:
             try:
                 check_combination(self.collector or "", self.runtime or 0)
             except UserError as error:
                 raise ValueError(str(error)) from error
-            if self.allocator is not None:
-                raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
-        else:
-            if wrong := [name for name in _JAVA_ONLY if getattr(self, name) is not None]:
-                raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
-            if self.jvm_flags:
-                raise ValueError("jvm_flags belong to Java")
-        if self.strategy == "netty" and self.language == "cpp":
-            others = ", ".join(name for name in get_args(Strategy) if name != "netty")
-            raise ValueError(f"strategy netty is of Java: choose one of {others}")
-        if self.strategy == "reuse" and out_at_once(self.model_dump()) > self.threads:
-            raise ValueError("strategy reuse has one message per thread: choose in_flight=0 and kept_count=0, or pool")
-        return self
-
-    @model_validator(mode="after")
-    def _sizes_and_times(self) -> Self:
-        if (self.seconds is None) == (self.messages is None):
-            raise ValueError("give messages=N or seconds=S, one of them")
-        if self.rate_per_s is not None and self.seconds is None:
-            raise ValueError("messages=N is as fast as it goes: give seconds=S with rate_per_s")
-        if (self.kept_share > 0) != (self.kept_count > 0):
-            raise ValueError("kept_share and kept_count go together: both above 0, or neither")
-        if 0 < self.in_flight < self.threads or 0 < self.kept_count < self.threads:
-            raise ValueError(f"in_flight and kept_count are 0 or at least one for each of {self.threads} threads")
-        if self.arrivals == "captured" and self.trace is None:
-            raise ValueError("arrivals captured come from a trace: give trace=FILE, or steady, poisson or on_off")
-        if self.changed_mb_per_s > 0 and self.live_mb == 0:
-            raise ValueError("changed_mb_per_s changes live_mb: give live_mb above 0")
+        of_java = [name for name in _JAVA_ONLY if getattr(self, name) is not None]
+        others = ", ".join(name for name in get_args(Strategy) if name != "netty")
+        held = (self.in_flight, self.kept_count)
+        wrong = {
+            f"layout {self.layout} is not of language {self.language}: choose {', '.join(LAYOUTS[self.language])}":
+                self.layout not in LAYOUTS[self.language],
+            "allocator belongs to C++; Java takes runtime, collector and heap_mb":
+                java and self.allocator is not None,
+            f"{', '.join(of_java)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})":
+                not java and bool(of_java),
+            "jvm_flags belong to Java": not java and bool(self.jvm_flags),
+            f"strategy netty is of Java: choose one of {others}": not java and self.strategy == "netty",
+            "strategy reuse has one message per thread: choose in_flight=0 and kept_count=0, or pool":
+                self.strategy == "reuse" and out > self.threads,
+            "give messages=N or seconds=S, one of them": (self.seconds is None) == (self.messages is None),
+            "messages=N is as fast as it goes: give seconds=S with rate_per_s":
+                self.rate_per_s is not None and self.seconds is None,
+            "kept_share and kept_count go together: both above 0, or neither":
+                (self.kept_share > 0) != (self.kept_count > 0),
+            f"in_flight and kept_count are 0 or at least one for each of {self.threads} threads":
+                any(0 < count < self.threads for count in held),
+            "arrivals captured come from a trace: give trace=FILE, or steady, poisson or on_off":
+                self.arrivals == "captured" and self.trace is None,
+            "changed_mb_per_s changes live_mb: give live_mb above 0": self.changed_mb_per_s > 0 and self.live_mb == 0,
+        }  # fmt: skip
+        for why, applies in wrong.items():
+            if applies:
+                raise ValueError(why)
         return self
 
     def impossible(self) -> str | None:
-        """What lives at any time does not fit into the heap, or into direct memory."""
-        if self.language == "cpp":
-            return None
+        """Return why what lives at any time does not fit into the heap or into direct memory, or None."""
         stated = self.model_dump()
-        live_mb = heap_live_mb(stated)
-        if live_mb > (self.heap_mb or 0):
-            return (
-                f"messages out at once and the rest of the program take {live_mb:.0f} MB of a heap of "
-                f"{self.heap_mb} MB: choose heap_mb {math.ceil(live_mb * 1.25)} or more, or fewer in_flight and kept"
-            )
-        if self.layout == "native" and buffer_mb(stated) > (self.direct_mb or 0):
-            return (
-                f"messages out at once take {buffer_mb(stated):.0f} MB of direct memory of {self.direct_mb} MB: choose "
-                f"direct_mb {math.ceil(buffer_mb(stated) * 1.25)} or more, or fewer in_flight and kept"
-            )
+        for name, room_mb, live_mb in (
+            ("heap_mb", self.heap_mb, heap_live_mb(stated) if self.language == "java" else 0.0),
+            ("direct_mb", self.direct_mb, buffer_mb(stated) if self.layout == "native" else 0.0),
+        ):
+            if live_mb > (room_mb or 0):
+                return (
+                    f"messages out at once and the rest of the program take {live_mb:.0f} MB of {name} {room_mb}: "
+                    f"choose {name} {math.ceil(live_mb * 1.25)} or more, or fewer in_flight and kept"
+                )
         return None
 
     @property
     def fill_messages(self) -> int:
-        """Messages after which all places in flight and in the store are taken: until then every one is kept."""
+        """Messages until all places in flight and in the store are taken; until then every one is kept."""
         return self.in_flight + self.kept_count + self.threads
 
     def cell_name(self) -> str:
@@ -279,27 +271,19 @@ class MessagesSpec(TrialSpec):
         if self.language == "cpp":
             memory_mb = math.ceil(1.3 * (buffer_mb(self.model_dump()) + self.live_mb)) + 16
             return Needs(
-                native="packets",
-                allocator=self.allocator,
-                memory_mb=memory_mb,
+                native="packets", allocator=self.allocator, memory_mb=memory_mb,
                 memory_setting="in_flight or kept_count",
-            )
-        jvm = Jvm(
-            module="messages",
-            runtime=self.runtime or 0,
-            collector=self.collector or "",
-            heap_mb=self.heap_mb or 0,
-            direct_mb=self.direct_mb or 0,
-            unsafe=self.strategy == "netty",
-            # What unreachable direct buffers hold is given back by a collection that the JVM itself asks for.
-            explicit_gc=self.layout == "native",
+            )  # fmt: skip
+        # What unreachable direct buffers hold is given back by a collection that the JVM itself asks for.
+        return Needs(jvm=Jvm(
+            module="messages", runtime=self.runtime or 0, collector=self.collector or "", heap_mb=self.heap_mb or 0,
+            direct_mb=self.direct_mb or 0, unsafe=self.strategy == "netty", explicit_gc=self.layout == "native",
             flags=self.jvm_flags,
-        )
-        return Needs(jvm=jvm)
+        ))  # fmt: skip
 
 
 def configuration_of(spec: Mapping[str, Any]) -> str:
-    """The row of a results table: layout with collector and runtime, or with allocator."""
+    """Return layout with collector and runtime, or with allocator."""
     if spec["language"] == "cpp":
         allocator = "" if spec["allocator"] == DEFAULT_ALLOCATOR else f" / {spec['allocator']}"
         return f"C++ {spec['layout']}{allocator}"

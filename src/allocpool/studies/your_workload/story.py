@@ -44,22 +44,24 @@ def answer(advice: Advice) -> str:
     if advice.neither:
         return f"**Neither keeps up on {label}**: both lose more than {one.loss_ppm:g} ppm at your rate."
     spread = "spread unknown" if math.isnan(found.low) else stats.ends(found.low, found.high)
-    ratio = f"CPU of allocation over {NAMES[one.pooled]} {significant(found.ratio)} ({spread}, n = {found.n})"
-    pool = "use one buffer again" if one.pooled == REUSE else "pool"
+    ratio = f"CPU of allocation over {NAMES[one.pooled]} {significant(found.ratio)} ({spread}, n = {found.n})."
     if advice.answer in (ALLOCATE, TAKE_FROM_POOL):
-        word = "allocate" if advice.answer == ALLOCATE else pool
+        allocates = advice.answer == ALLOCATE
+        word = "allocate" if allocates else "use one buffer again" if one.pooled == REUSE else "pool"
         if not advice.by_losses:
-            return f"**On {label}: {word}.** {ratio}."
-        out = advice.figures[one.pooled if advice.answer == ALLOCATE else ALLOC]
+            low, high = (1 / found.high, 1 / found.low) if allocates else (found.low, found.high)
+            times = significant(1 / found.ratio if allocates else found.ratio)
+            return f"**On {label}: {word}, {times} times cheaper** in CPU ({stats.ends(low, high)}, n = {found.n})."
+        out = advice.figures[one.pooled if allocates else ALLOC]
         why = f"loses too much at your rate in {out.lost_trials} of {out.paced} trials" if out.paced else out.failed
-        return f"**On {label}: {word}.** The other side: {why}. {ratio}."
+        return f"**On {label}: {word}.** The other side: {why}. {ratio}"
     if advice.answer == EITHER:
-        return f"**On {label}: no difference that matters, take the simpler.** {ratio}."
+        return f"**On {label}: no difference that matters, take the simpler.** {ratio}"
     if not found.n:
         return "**Inconclusive**: nothing was measured yet."
     more = advice.minutes_more
     when = "no time is known that decides it" if more is None else f"about {significant(more, 2)} more minutes"
-    return f"**On {label}: inconclusive**, {when}. {ratio}."
+    return f"**On {label}: inconclusive**, {when}. {ratio}"
 
 
 def verdict(advice: Advice) -> str:

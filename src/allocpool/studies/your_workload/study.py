@@ -1,8 +1,8 @@
 """Study 9, your workload: should a program like the reader's allocate or pool?
 
-A few named workloads, as programs have them, on a few collectors; what the reader's own gives is for `advise` to find.
-Beside them the article's packets by the packets study's own code, in the same blocks and for as long: the known answer
-that the general workload is held to.
+A few named workloads, as programs have them, on a few collectors; `advise` measures the reader's own. The article's
+packets run by the packets study's own code, too, in the same blocks and for as long: the known answer that the general
+workload is compared with.
 """
 
 from __future__ import annotations
@@ -30,16 +30,14 @@ from allocpool.trial.spec import TrialSpec
 
 _OWN = ("strategy", "language", "layout", "runtime", "collector", "allocator", "block", "seconds", "messages",
         "warmup_seconds")  # fmt: skip
-"""What a workload of a profile does not say: strategies and configurations do."""
+"""What a workload of a profile does not state: strategies and configurations do."""
 _CONFIGURATIONS = ("java", "cpp")
 _BLOCKS = "blocks"
-"""What a workload may name, in place of the profile's."""
 POOLS: tuple[Strategy, ...] = ("pool", "mix", "netty", "reuse")
 
 
 class PacketsPart(BaseModel):
-    """Batch trials of the article's packets, as long as those of the messages, on configurations of the packets
-    study."""
+    """Batch trials of the article's packets, as long as those of messages."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -65,7 +63,7 @@ class YourProfile(StudyProfile):
             raise ValueError("give java: [LAYOUT/COLLECTOR/RUNTIME, ...] or cpp: [ALLOCATOR, ...]")
         for name, workload in self.workloads.items():
             if stated := [key for key in workload if key in _OWN]:
-                raise ValueError(f"workload {name} says {', '.join(stated)}, which strategies and configurations say")
+                raise ValueError(f"workload {name} states {', '.join(stated)}: strategies and configurations do")
             if not (isinstance(blocks := self.blocks_of(name), int) and 1 <= blocks <= 1000):
                 raise ValueError(f"workload {name}: blocks is a whole number from 1 to 1000, not {blocks!r}")
             try:
@@ -76,12 +74,12 @@ class YourProfile(StudyProfile):
         return self
 
     def blocks_of(self, name: str) -> int:
-        """Repetitions of a workload: its own, where it names them."""
+        """Return the repetitions of a workload: its own, or the profile's."""
         blocks: int = self.workloads[name].get(_BLOCKS, self.blocks)
         return blocks
 
     def configurations(self, workload: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Settings of a trial for each configuration: the workload's own, where it names any."""
+        """Yield settings of a trial for each configuration: the workload's own, or the profile's."""
         has_own = any(key in workload for key in _CONFIGURATIONS)
         java, cpp = (workload.get(key, ()) for key in _CONFIGURATIONS) if has_own else (self.java, self.cpp)
         for words in java:
@@ -102,11 +100,8 @@ def _offered(strategy: Strategy, language: str, workload: dict[str, Any]) -> boo
 def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec]:
     workload = profile.workloads[name]
     for configuration in profile.configurations(workload):
-        apart = (
-            *_CONFIGURATIONS,
-            _BLOCKS,
-            *(("heap_mb", "direct_mb", "jvm_flags") if configuration["language"] == "cpp" else ()),
-        )
+        of_java = ("heap_mb", "direct_mb", "jvm_flags") if configuration["language"] == "cpp" else ()
+        apart = (*_CONFIGURATIONS, _BLOCKS, *of_java)
         stated = {key: value for key, value in workload.items() if key not in apart}
         for strategy in profile.strategies:
             if _offered(strategy, configuration["language"], workload):
@@ -117,8 +112,8 @@ def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec
 
 
 def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
-    """Every workload with every strategy on every configuration, in every block; what two workloads share runs once.
-    Beside them the article's packets."""
+    """Return every workload with every strategy on every configuration, and the article's packets, block by block; what
+    two workloads share runs once."""
     planned = []
     of_packets = profile.as_packets.blocks if profile.as_packets else 0
     for block in range(max(of_packets, *map(profile.blocks_of, profile.workloads))):
@@ -142,8 +137,7 @@ def _as_packets(profile: YourProfile, block: int) -> list[Planned]:
 
 
 def questions(profile: YourProfile, _machine: Machine) -> list[Question[TrialSpec]]:
-    """Allocation against each pool, by the CPU of a message. Secondary: what decides the article's question is asked by
-    the batch and the real-time study."""
+    """Return allocation against each pool, by CPU; secondary: batch and real time ask the article's question."""
     asked: list[Question[TrialSpec]] = []
     for name in profile.workloads:
         cells: dict[tuple[object, ...], dict[str, MessagesSpec]] = {}

@@ -1,5 +1,5 @@
-"""Tidy tables of the reader's own workload: one row per trial, and its CPU time by thread group; and the batch trials
-that it is held to."""
+"""Tidy tables of messages: a row per trial, its CPU time by thread group, and the batch trials that it is compared
+with."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ from allocpool.studies.your_workload.specs import (
     Arrivals,
     Classes,
     Layout,
+    MessagesSpec,
     Replacement,
     Strategy,
     configuration_of,
@@ -47,7 +48,7 @@ from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
 
 COUNTS = {
-    "generated": "messages that came due, those of the fill and the warm-up among them",
+    "generated": "messages that came due, in fill and warm-up too",
     "received": "messages that were handled",
     "lost": "messages that had waited too long when their turn came",
     "read": "messages that left flight and were read",
@@ -60,9 +61,9 @@ COUNTS = {
     "prepared": "messages made before the start",
     "in_flight": "messages in flight, when all had been read",
     "in_store": "messages kept, when all had been read",
-    "pooled": "free messages in pools; -1 where a library does not tell",
+    "pooled": "free messages in pools; -1 where a library does not report it",
 }
-"""Of the whole trial; their counters are audited."""
+"""Of the trial; their counters are audited."""
 DELAYS = {"delay_p50_ms": 50.0, "delay_p99_ms": 99.0, "delay_p999_ms": 99.9}
 _MEMORY = {
     "idle_rss_mb": "resident memory when everything was ready and no message had come, MiB",
@@ -107,10 +108,10 @@ TRIALS = DataFrameSchema(
         "trace": text("prepared replay file; empty: messages are drawn", nullable=True),
         "messages": whole("messages handled in the measured window"),
         "ns_per_message": number("wall time of the measured window over its messages, all threads together, ns"),
-        "cpu_ns_per_message": number("CPU of the whole process over the same messages, its collector's too, ns"),
+        "cpu_ns_per_message": number("CPU of the process over the same messages, its collector's too, ns"),
         "gc_cpu_share": number("of that CPU, what the collector's threads took"),
         "rest_cpu_share": number("of that CPU, what the thread of the rest of the program took"),
-        "cpu_share": number("CPU of the whole process over the window's length: 1 is one processor"),
+        "cpu_share": number("CPU of the process over the window's length: 1 is one processor"),
         "drift_percent": number("how much dearer a message is in the second half of the window, percent", None),
         "lost_ppm": number("of a million messages due in the window, those lost"),
         **{name: number(f"{name[6:-3]} of delays against intended times, ms; empty without times, or too few")
@@ -119,7 +120,7 @@ TRIALS = DataFrameSchema(
         **{name: number(what) for name, what in _MEMORY.items()},
         "changed_mb": number("what the rest of the program replaced in the window, MiB"),
         "garbage_mb": number("what the rest of the program made in the window, MiB"),
-        "humongous_share": number("of messages, those whose buffer G1 gives regions of its own; empty without such"),
+        "humongous_share": number("of messages, those whose buffer G1 gives separate regions; empty without such"),
         "stalls": whole("waits of the message threads for memory, in the window; empty without a collector's log"),
         "stall_total_ms": number("their total, ms"),
         "stall_max_ms": number("the longest of them, ms"),
@@ -134,12 +135,7 @@ TRIALS = DataFrameSchema(
     coerce=True,
 )  # fmt: skip
 SCHEMAS = {"trials": TRIALS, "cpu": CPU, "packets": BATCH}
-_STATED = (
-    "language", "layout", "strategy", "classes", "zeroing", "filled_share", "read_share", "rate_per_s", "arrivals",
-    "burst_length", "delay_ms", "kept_share", "kept_count", "replacement", "temporaries", "temporary_bytes", "live_mb",
-    "changed_mb_per_s", "garbage_mb_per_s", "threads", "runtime", "collector", "allocator", "heap_mb", "direct_mb",
-    "trace",
-)  # fmt: skip
+_STATED = sorted(set(TRIALS.columns) & set(MessagesSpec.model_fields) - set(TRIAL_COLUMNS) - {"messages"})
 _REST_THREAD = "allocpool-rest"
 
 
@@ -167,8 +163,7 @@ def _measured(record: TrialRecord, measured: MessagesMeasurement, cpu: Sequence[
     process_ns = measured["cpu"]["process_ns"]
     start_ns, end_ns = parts[0][0], parts[-1][1]
     rest_ns = sum(ns for name, ns in measured["cpu"]["threads"] if name == _REST_THREAD)
-    # Where almost all is lost there is next to nothing that a cost could be over.
-    return {
+    return {  # where all is lost, no message is left that a cost could be over
         "messages": messages,
         "ns_per_message": (end_ns - start_ns) / messages if messages else None,
         "cpu_ns_per_message": process_ns / messages if messages else None,
@@ -189,7 +184,7 @@ def _measured(record: TrialRecord, measured: MessagesMeasurement, cpu: Sequence[
 
 
 def _delays(buckets: Sequence[tuple[int, int]]) -> Row:
-    """Percentiles that so many delays allow, and the longest, ms."""
+    """The percentiles that these delays have enough samples for, and the longest, ms."""
     from hdrh.histogram import HdrHistogram
 
     if not buckets:
@@ -206,7 +201,7 @@ def _delays(buckets: Sequence[tuple[int, int]]) -> Row:
 
 
 def _humongous_share(spec: Mapping[str, Any], from_bytes: int | None) -> float | None:
-    """Of messages on the heap, by the length of the buffer that the strategy gives them; Netty's chunks are its own."""
+    """Of messages on the heap, those whose buffer has this length or more; None of Netty, which has its own chunks."""
     if from_bytes is None or spec["layout"] == "native" or spec["strategy"] == "netty":
         return None
     classes = classes_of(spec["classes"], spec["sizes"])
@@ -233,19 +228,19 @@ def _stops(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 
 def tidy_messages(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Tables ``trials`` and ``cpu`` of messages, and ``packets``, batch trials."""
+    """Return tables ``trials`` and ``cpu`` of messages, and ``packets`` of batch trials."""
     return frames(records, _rows_of, SCHEMAS)
 
 
 def cost_of(record: TrialRecord) -> float | None:
-    """CPU of the whole process, ns a message of the measured window; None of a trial without one, and of packets."""
-    rows = _rows_of(record).get("trials", []) if record.measurement else []
-    costs = [row.get("cpu_ns_per_message") for row in rows]
-    return None if not costs or costs[0] is None else float(costs[0])
+    """Return CPU of the process, ns a message; None of a trial without it, and of packets."""
+    rows = _rows_of(record).get("trials") if record.measurement else None
+    cost = rows[0].get("cpu_ns_per_message") if rows else None
+    return None if cost is None else float(cost)
 
 
 def summarise_messages(record: TrialRecord) -> dict[str, Any]:
-    """One trial as plain data: the columns of its row, its ``counts``, and ``cpu_ns`` by thread group."""
+    """Return one trial as plain data: the columns of its row, its ``counts``, and ``cpu_ns`` by thread group."""
     rows = _rows_of(record)
     row = dict(rows["trials"][0])
     counts = {name: row.pop(name) for name in list(COUNTS) if name in row}

@@ -76,11 +76,10 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a reader types for a field: ``name`` as in the shell without dashes, its ``group`` in the help, ``read``
-    from a word (raises ValueError with what is valid), its ``default`` as a word or None."""
+    """What a reader types for a field: ``name`` as in the shell without dashes, ``read`` from a word (raises ValueError
+    with what is valid), its ``default`` as a word or None."""
 
     name: str
-    group: str
     read: Callable[[str], Any]
     default: str | None
     metavar: str
@@ -175,9 +174,6 @@ def _flags(text: str) -> tuple[str, ...]:
     return flags
 
 
-MESSAGES, REST, JVM, PROGRAM, TRIALS = (
-    "Messages", "The rest of the program", "Runtime", "Taken from your program", "What is measured",
-)  # fmt: skip
 _ARRIVALS = tuple(word for word in get_args(Arrivals) if word != "captured")
 
 
@@ -186,102 +182,86 @@ class Workload(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rate_per_s: Annotated[
-        float, Setting("rate", MESSAGES, _number(1, MOST_PER_S, "1e6"), "100000", "N", "messages a second")
-    ]
+    rate_per_s: Annotated[float, Setting("rate", _number(1, MOST_PER_S, "1e6"), "100000", "N", "messages a second")]
     sizes: Annotated[
-        Sizes, Setting("bytes", MESSAGES, parse_sizes, "1024", "SIZES",
+        Sizes, Setting("bytes", parse_sizes, "1024", "SIZES",
                        "size: 512, or 64:0.7,1500:0.3 (weights), lognormal:MEDIAN:SIGMA, histogram:FILE.csv")
     ]  # fmt: skip
     mean_bytes: float
     in_flight: Annotated[
-        int, Setting("in-flight", MESSAGES, _whole(0, MOST_MESSAGES, "20000"), "10000", "N",
-                     "messages held until handled")
-    ]  # fmt: skip
+        int, Setting("in-flight", _whole(0, MOST_MESSAGES, "20000"), "10000", "N", "messages held until handled")
+    ]
     kept_share: Annotated[
-        float, Setting("kept", MESSAGES, _share, "0%", "SHARE", "of the messages, the share that is kept for longer")
+        float, Setting("kept", _share, "0%", "SHARE", "of the messages, the share that is kept for longer")
     ]
     kept_for_s: Annotated[
-        float, Setting("for", MESSAGES, _time(0, _DAY_MS / 1e3, _SECONDS, "30s"), None, "TIME",
+        float, Setting("for", _time(0, _DAY_MS / 1e3, _SECONDS, "30s"), None, "TIME",
                        f"how long (default {_KEPT_FOR_S:g}s)")
     ]  # fmt: skip
     kept_count: Annotated[
-        int, Setting("kept-count", MESSAGES, _whole(0, MOST_MESSAGES, "500000"), None, "N",
-                     "or how many are kept at a time")
-    ]  # fmt: skip
+        int, Setting("kept-count", _whole(0, MOST_MESSAGES, "500000"), None, "N", "or how many are kept at a time")
+    ]
     replacement: Annotated[
-        Replacement, Setting("replacement", MESSAGES, _word("replacement", get_args(Replacement)), "random", "WORD",
+        Replacement, Setting("replacement", _word("replacement", get_args(Replacement)), "random", "WORD",
                              "which kept message goes when one comes: random or oldest")
     ]  # fmt: skip
     delay_ms: Annotated[
-        float, Setting("delay", MESSAGES, _time(0.1, 6e4, _MILLISECONDS, "50ms"), "100ms", "TIME",
+        float, Setting("delay", _time(0.1, 6e4, _MILLISECONDS, "50ms"), "100ms", "TIME",
                        "tolerated; later a message is lost")
     ]  # fmt: skip
     loss_ppm: Annotated[
-        float, Setting("loss-ppm", MESSAGES, _number(1e-3, 1e6, "200", zero=True), "0", "N",
-                       "tolerated losses, of a million")
-    ]  # fmt: skip
+        float, Setting("loss-ppm", _number(1e-3, 1e6, "200", zero=True), "0", "N", "tolerated losses, of a million")
+    ]
     filled_share: Annotated[
-        float, Setting("touch-filled", MESSAGES, _share, "100%", "SHARE",
-                       "of a message's bytes written when it is filled")
-    ]  # fmt: skip
+        float, Setting("touch-filled", _share, "100%", "SHARE", "of a message's bytes written when it is filled")
+    ]
     read_share: Annotated[
-        float, Setting("touch-read", MESSAGES, _share, "100%", "SHARE", "of a message's bytes read when it is handled")
+        float, Setting("touch-read", _share, "100%", "SHARE", "of a message's bytes read when it is handled")
     ]
     arrivals: Annotated[
-        Arrivals, Setting("arrivals", MESSAGES, _word("arrivals", _ARRIVALS), "steady", "WORD",
-                          "steady, poisson or on_off")
-    ]  # fmt: skip
-    burst_length: Annotated[
-        int, Setting("burst", MESSAGES, _whole(1, 10**8, "100"), "1", "N", "messages that arrive together")
+        Arrivals, Setting("arrivals", _word("arrivals", _ARRIVALS), "steady", "WORD", "steady, poisson or on_off")
     ]
+    burst_length: Annotated[int, Setting("burst", _whole(1, 10**8, "100"), "1", "N", "messages that arrive together")]
     temporaries: Annotated[
-        int, Setting("temporaries", MESSAGES, _whole(0, 1000, "3"), "0", "N", "other short-lived objects a message")
+        int, Setting("temporaries", _whole(0, 1000, "3"), "0", "N", "other short-lived objects a message")
     ]
-    temporary_bytes: Annotated[
-        int, Setting("temporary-bytes", MESSAGES, _whole(16, 2**20, "48"), "32", "N", "bytes of each")
-    ]
-    live_mb: Annotated[float, Setting("live", REST, _memory(0, "500m"), "0", "SIZE", "other linked objects alive")]
-    changed_mb_per_s: Annotated[float, Setting("changed", REST, _mb_per_s, "0", "SIZE", "of these, changed a second")]
+    temporary_bytes: Annotated[int, Setting("temporary-bytes", _whole(16, 2**20, "48"), "32", "N", "bytes of each")]
+    live_mb: Annotated[float, Setting("live", _memory(0, "500m"), "0", "SIZE", "other linked objects alive")]
+    changed_mb_per_s: Annotated[float, Setting("changed", _mb_per_s, "0", "SIZE", "of these, changed a second")]
     garbage_mb_per_s: Annotated[
-        float, Setting("garbage", REST, _mb_per_s, "0", "SIZE", "garbage that the rest makes a second")
+        float, Setting("garbage", _mb_per_s, "0", "SIZE", "garbage that the rest makes a second")
     ]
     threads: Annotated[
-        int, Setting("threads", REST, _whole(1, MOST_THREADS, "4"), "1", "N",
-                     "that handle messages, each its share of them")
-    ]  # fmt: skip
+        int, Setting("threads", _whole(1, MOST_THREADS, "4"), "1", "N", "that handle messages, each its share of them")
+    ]
     collector: Annotated[
-        str, Setting("collector", JVM, _word("collector", (*COLLECTORS, CHOOSE)), "g1", "NAME",
+        str, Setting("collector", _word("collector", (*COLLECTORS, CHOOSE)), "g1", "NAME",
                      f"{', '.join(COLLECTORS)}; or {CHOOSE}: compare those of the runtime")
     ]  # fmt: skip
     runtime: Annotated[
-        int, Setting("runtime", JVM, _release, str(max(FEATURES)), "N",
+        int, Setting("runtime", _release, str(max(FEATURES)), "N",
                      f"Java feature release: {FEATURES[0]} or newer, of those that `allocpool doctor` finds")
     ]  # fmt: skip
-    heap_mb: Annotated[int, Setting("heap", JVM, _memory(1, "4g"), "1g", "SIZE", "of Java")]
+    heap_mb: Annotated[int, Setting("heap", _memory(1, "4g"), "1g", "SIZE", "of Java")]
     direct_mb: Annotated[
-        int, Setting("direct", JVM, _memory(0, "1g"), None, "SIZE",
+        int, Setting("direct", _memory(0, "1g"), None, "SIZE",
                      "direct memory (default: twice what is alive, layout native)")
     ]  # fmt: skip
     direct_follows: bool
-    jvm_flags: Annotated[
-        tuple[str, ...], Setting("jvm-flag", JVM, _flags, "", "FLAG", "your own; may be repeated")
-    ]  # fmt: skip
+    jvm_flags: Annotated[tuple[str, ...], Setting("jvm-flag", _flags, "", "FLAG", "your own; may be repeated")]
     layout: Annotated[
-        Layout, Setting("layout", JVM, _word("layout", get_args(Layout)), "array", "WORD",
+        Layout, Setting("layout", _word("layout", get_args(Layout)), "array", "WORD",
                         "array (byte[]), heap or native ByteBuffer, malloc (C++)")
     ]  # fmt: skip
     allocator: Annotated[
-        str, Setting("allocator", JVM, _word("allocator", tuple(ALLOCATORS)), "glibc", "NAME", "of layout malloc")
+        str, Setting("allocator", _word("allocator", tuple(ALLOCATORS)), "glibc", "NAME", "of layout malloc")
     ]
     trace: str | None
     also: Annotated[
-        tuple[str, ...], Setting("also", TRIALS, _variants, "", "WORDS",
-                                 f"besides allocation and the pool: {', '.join(VARIANTS)}")
+        tuple[str, ...], Setting("also", _variants, "", "WORDS",
+                                 f"more than allocation and the pool: {', '.join(VARIANTS)}")
     ]  # fmt: skip
-    trial_s: Annotated[
-        float, Setting("trial", TRIALS, _time(0.1, 600, _SECONDS, "2s"), "2s", "TIME", "measured in each trial")
-    ]
+    trial_s: Annotated[float, Setting("trial", _time(0.1, 600, _SECONDS, "2s"), "2s", "TIME", "measured in each trial")]
     warmup_s: float
 
     @property
@@ -431,7 +411,7 @@ def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting:
             f"--live {workload.live_mb:g}m does not fit into {where}: at most --live {room_mb}m, "
             f"or --heap {math.ceil(live_mb / _HEAP_USED)}m"
         )
-    most = _down(workload.held * (room_mb - fixed_mb) / (live_mb - fixed_mb))
+    most = int(0.99 * workload.held * (room_mb - fixed_mb) / (live_mb - fixed_mb))
     larger = f", or --{setting} {math.ceil(live_mb / (_HEAP_USED if setting == 'heap' else 1))}m" if setting else ""
     if workload.kept_count > workload.in_flight:
         kept_for_s = max(0.0, workload.kept_for_s * (most - workload.in_flight) / workload.kept_count)
@@ -442,14 +422,6 @@ def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting:
         f"{workload.held:,} messages of {workload.mean_bytes:,.0f} bytes alive at a time take {live_mb:,.0f} MiB, "
         f"beyond {where} ({room_mb:,} MiB to use): at most {nearest}{larger}"
     )
-
-
-def _down(value: float) -> int:
-    """A little less, in three significant digits."""
-    if value < 100:
-        return max(0, math.floor(value) - 1)
-    grain = int(10 ** (math.floor(math.log10(value)) - 2))
-    return math.floor(value / grain) * grain - grain
 
 
 def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = None, trace: Any = None) -> Workload:
@@ -515,28 +487,27 @@ def _captured(values: Mapping[str, Any], given: Mapping[str, object], trace: Any
 
 def _refuse(stated: Mapping[str, Any]) -> None:
     """Refuse parameters that don't go together."""
-    cpp, collector, runtime = stated["layout"] == "malloc", stated["collector"], stated["runtime"]
-    threads, messages = stated["threads"], stated["trial_s"] * stated["rate_per_s"]
-    few = [name for name in ("in_flight", "kept_count") if 0 < stated[name] < threads]
-    if collector != CHOOSE and not collector_named(collector).is_on(runtime):
-        raise UserError(
-            f"Java {runtime} has no collector {collector}: choose one of {', '.join(collectors_on(runtime))}"
-        )
-    if cpp and collector == CHOOSE:
-        raise UserError("--collector choose: C++ (layout malloc) has none; choose layout array, heap or native")
-    if cpp and "netty" in stated["also"]:
-        raise UserError("--also netty: a library of Java; choose layout array, heap or native")
-    if stated["changed_mb_per_s"] > 0 and stated["live_mb"] == 0:
-        raise UserError("--changed needs --live: no other data lives that could change")
-    if stated["arrivals"] == "on_off" and stated["burst_length"] < 2:
-        raise UserError("--arrivals on_off needs --burst: how many messages come together, for example --burst 1000")
-    if few:
-        raise UserError(f"--{SETTINGS[few[0]].name} is 0 or at least one for each of --threads {threads}")
-    if messages < 100:
-        raise UserError(
-            f"--trial {stated['trial_s']:g}s at --rate {stated['rate_per_s']:g} has {messages:.0f} messages, too few "
-            f"to measure: at least --trial {math.ceil(100 / stated['rate_per_s'])}s"
-        )
+    collector, runtime, threads, rate = (stated[name] for name in ("collector", "runtime", "threads", "rate_per_s"))
+    cpp, messages = stated["layout"] == "malloc", stated["trial_s"] * rate
+    few = [SETTINGS[name].name for name in ("in_flight", "kept_count") if 0 < stated[name] < threads]
+    on_it = ", ".join(collectors_on(runtime))
+    wrong = {
+        f"Java {runtime} has no collector {collector}: choose one of {on_it}":
+            collector != CHOOSE and not collector_named(collector).is_on(runtime),
+        "--collector choose: C++ (layout malloc) has none; choose layout array, heap or native":
+            cpp and collector == CHOOSE,
+        "--also netty: a library of Java; choose layout array, heap or native": cpp and "netty" in stated["also"],
+        "--changed needs --live: no other data lives that could change":
+            stated["changed_mb_per_s"] > 0 and stated["live_mb"] == 0,
+        "--arrivals on_off needs --burst: how many messages come together, for example --burst 1000":
+            stated["arrivals"] == "on_off" and stated["burst_length"] < 2,
+        f"--{' and --'.join(few)}: 0, or at least one for each of --threads {threads}": bool(few),
+        f"--trial {stated['trial_s']:g}s at --rate {rate:g} has {messages:.0f} messages, too few to measure: at least "
+        f"--trial {math.ceil(100 / rate)}s": messages < 100,
+    }  # fmt: skip
+    for why, applies in wrong.items():
+        if applies:
+            raise UserError(why)
 
 
 def _with_direct_memory(workload: Workload) -> Workload:

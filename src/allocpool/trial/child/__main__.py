@@ -1,7 +1,7 @@
 """``python -m allocpool.trial.child FOLDER``: run the trial that ``FOLDER/spec.json`` describes.
 
-Writes ``measurement.json`` atomically as its last act. Exit status 0 with that file is a finished trial; anything
-else is told from the exit status and the tail of stderr by the parent.
+Writes ``measurement.json`` atomically at its end. Exit status 0 with that file is a finished trial; of any other the
+parent reads the exit status and the tail of stderr.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the operating system knows of this process: CPU by thread, peak memory, the clock of all measurements."""
+"""CPU by thread and memory of this process, by the operating system; the clock of all measurements."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ _TASKS = Path("/proc/self/task")
 
 
 def monotonic_ns() -> int:
-    """CLOCK_MONOTONIC in nanoseconds: the axis of source, pauses and iterations."""
+    """Return CLOCK_MONOTONIC, nanoseconds: the axis of source, pauses and iterations."""
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 def thread_cpu_ns() -> dict[int, tuple[str, int]]:
-    """CPU time of every thread of this process, as {thread id: (name, nanoseconds)}; empty where not offered.
+    """Return the CPU time of every thread of this process, as {thread id: (name, nanoseconds)}; empty without /proc.
 
-    From ``/proc/self/task/*/schedstat``, whose first field is time on CPU in nanoseconds (Linux
-    Documentation/scheduler/sched-stats).
+    From the first field of ``/proc/self/task/*/schedstat`` (Linux Documentation/scheduler/sched-stats).
     """
     threads: dict[int, tuple[str, int]] = {}
     if not _TASKS.exists():
@@ -46,7 +45,7 @@ class CpuWindow:
         self._start_ns = monotonic_ns()
 
     def close(self) -> CpuTime:
-        """What was spent since this object was made."""
+        """Return what was spent since this object was made."""
         end_ns = monotonic_ns()
         process_ns = time.process_time_ns() - self._process_ns
         spent: list[tuple[str, int]] = []
@@ -59,7 +58,7 @@ class CpuWindow:
 
 
 def rss_mb() -> float:
-    """Resident memory of this process now, MiB; its peak where the system tells nothing else."""
+    """Return the resident memory of this process, MiB; its peak where the system reports only that."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():
@@ -69,7 +68,7 @@ def rss_mb() -> float:
 
 
 def peak_rss_mb() -> float:
-    """Peak resident memory of this process in MiB.
+    """Return the peak resident memory of this process, MiB.
 
     VmHWM where there is one: ``ru_maxrss`` of a child also counts what its parent was before exec.
     """

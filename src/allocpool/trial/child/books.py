@@ -1,4 +1,4 @@
-"""What every workload on several threads can be asked for when it has run, whichever language did the work."""
+"""Counters and checks of a workload on several threads, whichever language it runs in."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from allocpool.trial.child import native
 
 
 class Books(Protocol):
-    """The books of a workload."""
+    """The accounting of a workload."""
 
     def drain(self) -> None:
         """Process what is queued."""
 
     def counts(self) -> dict[str, int]:
-        """What happened since the start, by name."""
+        """Return counters since the start, by name."""
 
     def checksum(self) -> int:
-        """The sum over what was processed."""
+        """Return the sum over what was processed."""
 
     def audit(self) -> str:
-        """One line on what is wrong; empty when nothing is."""
+        """Return in one line what is wrong; empty when nothing is."""
 
     def close(self) -> None:
         """Let the threads go."""
 
 
 class JavaBooks:
-    """Those of a Java trial, in this process through JPype."""
+    """That of a Java trial, in this process through JPype."""
 
     def __init__(self, trial: Any) -> None:
         self._trial = trial
@@ -50,7 +50,7 @@ class JavaBooks:
 
 
 class CppBooks:
-    """Those of a C++ trial, in this process through cffi; its functions are ``ap_<workload>_...`` of the library."""
+    """That of a C++ trial, in this process through cffi: functions ``ap_<workload>_...`` of the library."""
 
     def __init__(self, ffi: Any, library: Any, workload: str, handle: Any) -> None:
         self._ffi, self._library, self._workload, self._handle = ffi, library, workload, handle
@@ -78,6 +78,6 @@ class CppBooks:
         getattr(self._library, f"ap_{self._workload}_destroy")(self._handle)
 
     def _call(self, name: str, *arguments: Any) -> None:
-        """Call a function of the workload; raises what its status means."""
+        """Call a function of the workload; raises as `native.checked`."""
         function = getattr(self._library, f"ap_{self._workload}_{name}")
         native.checked(self._library, function(self._handle, *arguments), out_of_memory="C++ new failed")

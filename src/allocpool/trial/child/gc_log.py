@@ -1,4 +1,4 @@
-"""Collections that the JVM's log tells of while a trial runs; read from the file, so that the JVM is left alone."""
+"""Collections in the JVM's log while a trial runs; read from the file, so that the JVM is left alone."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ MAJOR = re.compile(
     rb"|(?:Garbage|Major) Collection \(.*->"
     rb"|Pause (?:Final Mark|Degenerated GC)(?!.*\(Young\)).*ms$)"
 )
-"""Lines of HotSpot's log that only a collection of the whole heap, or of its old part, writes: full pauses of every
-collector, the remark of CMS and G1, the cycles of ZGC, the marking of Shenandoah but that of the young part alone."""
+"""Lines that only a collection of the whole heap, or of its old part, writes: full pauses of every collector, the
+remark of CMS and G1, the cycles of ZGC, the marking of Shenandoah except that of the young part."""
 PAUSING = re.compile(rb"\[(\d+)ns\].*GC\((\d+)\) (?:[yYoO]: )?Pause .*ms$")
 """Lines that end a pause of any collection."""
 TRAINING = re.compile(rb"\[(\d+)ns\].*GC\((\d+)\) (?:[yYoO]: )?Pause (?!Remark|Cleanup|Initial Mark).*ms$")
 """Lines that end a pause of a collection from which a collector learns: young ones of G1, Serial, Parallel and CMS, and
-the cycles of the others. The pauses of a concurrent marking alone are left out."""
+the cycles of the others, without the pauses of a concurrent marking alone."""
 _TOOK_MS = re.compile(rb"([\d.]+)ms$")
 
 
 class Collections:
-    """How many collections a growing log tells of: those to come, or from its start on."""
+    """Counts the collections in a growing log: new ones, or from its start on."""
 
     def __init__(self, log: Path, pattern: re.Pattern[bytes], from_start: bool = False) -> None:
         self._log, self._pattern = log, pattern
@@ -29,25 +29,25 @@ class Collections:
         self._spans: list[tuple[bytes, int, int]] = []
 
     def since(self, start_ns: float) -> int:
-        """Collections that ended at or after this instant of CLOCK_MONOTONIC."""
+        """Return how many collections ended at or after this instant of CLOCK_MONOTONIC."""
         return len({gc_id for gc_id, _, ended_ns in self._read() if ended_ns >= start_ns})
 
     def begun_within(self, start_ns: float, end_ns: float) -> int:
-        """Collections that began to pause in this window of CLOCK_MONOTONIC, as tables count them."""
+        """Return how many collections began to pause in this window of CLOCK_MONOTONIC, as tables count them."""
         return len({gc_id for gc_id, begun_ns, _ in self._read() if start_ns <= begun_ns < end_ns})
 
     def _read(self) -> list[tuple[bytes, int, int]]:
-        """Number, begin and end of what the log tells of so far; the end alone, where a line gives no length."""
+        """Return number, begin and end of each pause so far; the end for both where a line gives no length."""
         if self._log.exists():
             with self._log.open("rb") as file:
                 file.seek(self._offset)
                 complete = file.read().rpartition(b"\n")[0]
             self._offset += len(complete)
             for line in complete.splitlines():
-                if told := self._pattern.match(line):
-                    ended_ns, took = int(told.group(1)), _TOOK_MS.search(line)
+                if found := self._pattern.match(line):
+                    ended_ns, took = int(found.group(1)), _TOOK_MS.search(line)
                     begun_ns = ended_ns - (round(float(took.group(1)) * 1e6) if took else 0)
-                    self._spans.append((told.group(2), begun_ns, ended_ns))
+                    self._spans.append((found.group(2), begun_ns, ended_ns))
         return self._spans
 
 
@@ -55,7 +55,7 @@ _LINE = re.compile(rb"\[(\d+)ns\].*GC\((\d+)\) (.*)$")
 
 
 def old_cycles(log: Path, start_ns: float, end_ns: float) -> int:
-    """Count the complete cycles of the old generation that began and ended in a window of CLOCK_MONOTONIC.
+    """Return how many cycles of the old generation began and ended in a window of CLOCK_MONOTONIC.
 
     G1: from a concurrent start to the first young collection after its last mixed one. Others: a full collection, the
     marking of CMS, a major cycle of ZGC, a cycle of Shenandoah that is not of the young generation alone.

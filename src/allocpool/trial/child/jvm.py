@@ -1,4 +1,4 @@
-"""Start the one JVM of this process, and tell an exhausted heap from other failures.
+"""Start the one JVM of this process, and distinguish an exhausted heap from other failures.
 
 JPype is imported where it is called: half of all trials start no JVM.
 """
@@ -27,14 +27,14 @@ def start(launch: dict[str, Any]) -> None:
 
 
 def java_class(name: str) -> Any:
-    """A Java class by its binary name; package access through ``jpype.java`` fails on runtime 11."""
+    """Return a Java class by its binary name; package access through ``jpype.java`` fails on runtime 11."""
     import jpype
 
     return jpype.JClass(name)
 
 
 def mark_end() -> None:
-    """Stop the JVM's threads once, so that its log goes on beyond whatever was measured; nothing without a JVM."""
+    """Stop the JVM's threads once, so that its log goes on beyond what was measured; nothing without a JVM."""
     import jpype
 
     if jpype.isJVMStarted():
@@ -42,14 +42,14 @@ def mark_end() -> None:
 
 
 def direct_buffer(memory: memoryview) -> Any:
-    """Native memory as a direct ``java.nio.ByteBuffer``; it must outlive the buffer."""
+    """Return native memory, which must outlive it, as a direct ``java.nio.ByteBuffer``."""
     import jpype.nio
 
     return jpype.nio.convertToDirectBuffer(memory)
 
 
 def class_histogram() -> str:
-    """What ``jcmd GC.class_histogram`` prints; a full collection comes first."""
+    """Return what ``jcmd GC.class_histogram`` prints, after a full collection."""
     management = java_class("java.lang.management.ManagementFactory")
     commands = java_class("javax.management.ObjectName")("com.sun.management:type=DiagnosticCommand")
     strings = java_class("java.lang.String[]")
@@ -59,7 +59,7 @@ def class_histogram() -> str:
 
 
 def live_objects() -> int:
-    """Objects on the heap after a full collection: the total of the class histogram."""
+    """Return the number of objects on the heap after a full collection, by the class histogram."""
     label, objects, _bytes = class_histogram().strip().splitlines()[-1].split()
     if label != "Total":
         raise RuntimeError(f"a class histogram that ends in {label!r}")
@@ -67,7 +67,7 @@ def live_objects() -> int:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a Java call ended because the heap, or direct memory, was exhausted."""
+    """Return whether a Java call ended because the heap, or direct memory, was exhausted."""
     import jpype
 
     # Libraries have kinds of their own, such as Netty's for direct memory.

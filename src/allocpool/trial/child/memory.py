@@ -1,4 +1,4 @@
-"""What this process's memory really is: which allocator serves it, and on what pages it lies."""
+"""The allocator and the pages of this process's memory."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from allocpool.machine.allocators import ALLOCATORS, PRELOAD
 
 
 def allocator_version(name: str) -> str:
-    """Version of the allocator that this process was started with, by its own account.
-
-    Raises:
-        RuntimeError: it is not the one that serves this process, by /proc/self/maps, or was not set as it should be.
-    """
+    """Return the version of the allocator that this process was started with; RuntimeError where /proc/self/maps shows
+    another one, or its settings are not those asked for."""
     loaded = _loaded_libraries()
     preloaded = os.environ.get(PRELOAD)
     if ALLOCATORS[name].stems and (not preloaded or Path(preloaded).resolve() not in loaded):
@@ -25,7 +22,7 @@ def allocator_version(name: str) -> str:
             raise RuntimeError(f"the allocator {name} was not set: {variable} is not {value}")
     for other in ALLOCATORS.values():
         if other.name != name and any(path.name.startswith(stem) for stem in other.stems for path in loaded):
-            raise RuntimeError(f"the allocator {other.name} is loaded beside {name}")
+            raise RuntimeError(f"the allocator {other.name} is loaded with {name}")
     return _VERSIONS[name]()
 
 
@@ -68,7 +65,7 @@ _VERSIONS: dict[str, Callable[[], str]] = {
 
 
 def huge_pages_mb() -> float | None:
-    """Memory of this process on huge pages, transparent and reserved, MiB; None where the kernel does not tell."""
+    """Return this process's memory on huge pages, transparent and reserved, MiB; None where that is unknown."""
     try:
         lines = Path("/proc/self/smaps_rollup").read_text(encoding="utf-8").splitlines()
     except OSError:

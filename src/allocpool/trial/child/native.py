@@ -13,19 +13,17 @@ MESSAGE_BYTES = 512
 
 
 def load(launch: dict[str, Any]) -> tuple[FFI, Any]:
-    """The cffi interface and the loaded library that ``launch["native"]`` names; the same pair at every call.
-
-    A type of one interface is a stranger to another, and a source and its consumer exchange handles.
-    """
+    """Return the cffi interface and the library that ``launch["native"]`` names; the same pair at every call, as
+    types of two interfaces don't mix."""
     return _load(launch["native"]["header"], launch["native"]["library"])
 
 
 def checked(library: Any, number: int, line: str = "", out_of_memory: str = "the allocator has no memory left") -> int:
-    """The number that a function of the library returned: a count, or an ``ap_status``.
+    """Return the number that a function of the library returned, a count or an ``ap_status``.
 
     Args:
-        line: what the library said of a failure, where the function tells.
-        out_of_memory: what to say where memory ran out and the library said nothing.
+        line: the library's line about a failure, if any.
+        out_of_memory: the message where memory ran out and there is no line.
 
     Raises:
         MemoryError: memory ran out.
@@ -39,7 +37,7 @@ def checked(library: Any, number: int, line: str = "", out_of_memory: str = "the
 
 
 def refusal(line: str) -> MemoryError | ValueError:
-    """The error for what the library said where it made nothing (``ended`` in ``c_api.hpp``)."""
+    """Return the error for the library's line where it made nothing (``ended`` in ``c_api.hpp``)."""
     return MemoryError(line) if line.startswith("out of memory") else ValueError(line)
 
 

@@ -1,4 +1,4 @@
-"""An access trial: passes over one buffer, and the checksum after a fixed number of them, which all memories share."""
+"""An access trial: passes over one buffer, and the checksum after a fixed number of them, the same in all memories."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ CHECKED_PASSES = 3
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> AccessOutcome | OutOfMemory:
-    """Measure; exhausted memory is an outcome and is returned as one."""
-    return buffers.outcome(spec, lambda: (_java if spec["language"] == "java" else _cpp)(spec, launch))
+    return buffers.outcome(spec, launch, _java, _cpp)
 
 
 def _ended(measured: BuffersMeasurement, checksum: int) -> AccessOutcome:

@@ -1,12 +1,12 @@
-"""An allocation trial: verify one round, warm up, measure rounds; in Java the JVM's books are checked at the end."""
+"""An allocation trial: verify one round, warm up, measure rounds; the JVM's counters are checked at the end."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from allocpool.studies.allocation.child import books, buffers
-from allocpool.studies.allocation.measurement import AllocationOutcome, Books, Record
+from allocpool.studies.allocation.child import accounting, buffers
+from allocpool.studies.allocation.measurement import AllocationOutcome, Counters, Record
 from allocpool.trial.child import jvm, native
 from allocpool.trial.measurement import Failure, OutOfMemory
 
@@ -14,8 +14,7 @@ _NO_LIMIT = 2**62
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> AllocationOutcome | Failure | OutOfMemory:
-    """Measure; exhausted memory is an outcome and is returned as one."""
-    return buffers.outcome(spec, lambda: (_java if spec["language"] == "java" else _cpp)(spec, launch))
+    return buffers.outcome(spec, launch, _java, _cpp)
 
 
 def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Failure:
@@ -38,11 +37,11 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Fa
         return buffers.native_records(out, count)
 
     measured = buffers.measured(spec, run_for)
-    counted: Books = {
+    counted: Counters = {
         "held_bytes": native_books.held_bytes,
         "counted_bytes": native_books.counted_bytes if native_books.counted_bytes >= 0 else None,
     }
-    return {"status": "ok", "reason": None, **measured, "books": counted}
+    return {"status": "ok", "reason": None, **measured, "counters": counted}
 
 
 def _java(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Failure:
@@ -54,7 +53,7 @@ def _java(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | F
     fault = str(trial.verify())
     if not fault and spec["technique"] == "direct_buffer":
         held = int(trial.directBuffersHeld()), int(trial.directBytesHeld())
-        fault = books.direct_fault(spec["bytes"], spec["slots"], *held) or ""
+        fault = accounting.direct_fault(spec["bytes"], spec["slots"], *held) or ""
     if fault:
         return {"status": "invalid", "reason": fault}
     most = spec["max_buffers"] or _NO_LIMIT
@@ -63,9 +62,9 @@ def _java(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | F
     )
     obtained = sum(record[2] for record in measured["iterations"]["measured"])
     allocated = int(trial.allocatedBytes())
-    wrong = books.heap_fault(spec["technique"], spec["strategy"], spec["bytes"], obtained, allocated)
-    counted: Books = {"held_bytes": None, "counted_bytes": None, "heap_bytes": allocated}
-    return {"status": "invalid" if wrong else "ok", "reason": wrong, **measured, "books": counted}
+    wrong = accounting.heap_fault(spec["technique"], spec["strategy"], spec["bytes"], obtained, allocated)
+    counted: Counters = {"held_bytes": None, "counted_bytes": None, "heap_bytes": allocated}
+    return {"status": "invalid" if wrong else "ok", "reason": wrong, **measured, "counters": counted}
 
 
 def _buffers(spec: dict[str, Any]) -> Any:

@@ -20,14 +20,13 @@ _MIB = 2**20
 _RESTS = 10
 _SLAB_RESERVE = 8
 """Address space for slabs, as a multiple of the bytes alive; only what is touched becomes memory."""
-FIELDS = tuple(Window.__annotations__)
-_NATIVE_FIELDS = FIELDS[:14]
+_FIELDS = tuple(Window.__annotations__)
+_NATIVE_FIELDS = _FIELDS[:14]
 """Those of ``ap_fragment_sample``; the heap's are Java's alone."""
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> FragmentationOutcome | OutOfMemory:
-    """Measure; exhausted memory is an outcome and is returned as one."""
-    return buffers.outcome(spec, lambda: (_java if spec["language"] == "java" else _cpp)(spec, launch))
+    return buffers.outcome(spec, launch, _java, _cpp)
 
 
 def _resident_bytes() -> int:
@@ -36,7 +35,7 @@ def _resident_bytes() -> int:
 
 
 def _trim() -> None:
-    """Give back what setting up freed, where glibc serves: reused, it would look like memory that costs nothing."""
+    """Give back what set-up freed, where glibc serves: reused, it would look like memory that costs nothing."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
@@ -46,7 +45,7 @@ def _measure(
     spec: dict[str, Any], run_phase: Callable[[int, sizes.Phase, int, int, int], list[Window]],
     now: Callable[[], tuple[int | None, int | None]],
 ) -> WindowsMeasurement:  # fmt: skip
-    """All phases and the rest; ``now`` tells used and committed bytes of the heap, if there is one."""
+    """Run all phases and the rest; ``now`` returns used and committed bytes of the heap, if there is one."""
     live_bytes = spec["live_mb"] * _MIB
     _trim()
     base_bytes = _resident_bytes()
@@ -115,8 +114,7 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
 
 
 def _window(values: Sequence[int | None]) -> Window:
-    """A window from its fields in their order."""
-    return cast(Window, dict(zip(FIELDS, values, strict=True)))
+    return cast(Window, dict(zip(_FIELDS, values, strict=True)))
 
 
 def _java(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
@@ -125,7 +123,7 @@ def _java(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
     home = "foreign.SizedSegments" if spec["technique"].startswith(buffers.FOREIGN) else "SizedBuffers"
     memory = jvm.java_class(f"allocpool.allocation.{home}").named(spec["technique"])
     trial = jvm.java_class("allocpool.allocation.FragmentationTrial")(memory, most, spec["seed"])
-    width = int(jvm.java_class("allocpool.allocation.FragmentationTrial").RECORD)
+    width = int(trial.RECORD)
     ints = jvm.java_class("int[]")
 
     def run_phase(number: int, phase: sizes.Phase, live: int, work_bytes: int, windows: int) -> list[Window]:

@@ -1,7 +1,4 @@
-"""A JMH trial: one fork of the chosen runtime with the chosen flags; its figure is read from JMH's own JSON.
-
-A fork is a process, so it is the sampling unit here as well: JMH runs one, and blocks repeat it.
-"""
+"""A JMH trial: one fork of the chosen runtime with the chosen flags, which is a process and so the sampling unit."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> JmhOutcom
 
 
 def command(spec: dict[str, Any], launch: dict[str, Any]) -> list[str]:
-    """The command line of JMH; the flags are those of the fork, not of JMH's own process."""
+    """Return the command line of JMH; the flags are those of the fork, not of JMH's process."""
     jvm = launch["jvm"]
     java = str(Path(jvm["libjvm"]).parents[2] / "bin" / "java")
     each_ms = max(1, round(spec["seconds"] * 1000 / _ITERATIONS))
@@ -45,7 +42,7 @@ def command(spec: dict[str, Any], launch: dict[str, Any]) -> list[str]:
 
 
 def read(result: dict[str, Any]) -> JmhFigures:
-    """What one benchmark's entry of JMH's JSON says: score and iterations, ns; bytes per call by its GC profiler."""
+    """Return score and iterations, ns, and bytes per call by the GC profiler, of an entry of JMH's JSON."""
     metric = result["primaryMetric"]
     if metric["scoreUnit"] != "ns/op":
         raise ValueError(f"JMH measured in {metric['scoreUnit']}")

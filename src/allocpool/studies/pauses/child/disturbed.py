@@ -1,7 +1,7 @@
 """A disturbed trial: a real-time trial that one known cause stops, once.
 
-The consumer has the main thread and is inside Java; disturbances come from threads beside it. What they did is told on
-CLOCK_MONOTONIC, by a clock that knows nothing of the collector's log.
+The consumer has the main thread and is inside Java; disturbances come from other threads. What they did is recorded on
+CLOCK_MONOTONIC, independently of the collector's log.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NATIVE_CALLS = 3
 
 
 class _Later(threading.Thread):
-    """Does one thing after a while, and remembers when; a thing that fails is told, not lost."""
+    """Does one thing after a while, and records when and its error."""
 
     def __init__(self, delay_s: float, act: Callable[[], object]) -> None:
         super().__init__(name="disturber", daemon=True)
@@ -121,6 +121,6 @@ def _disturbers(spec: dict[str, Any], delay_s: float) -> list[_Later]:
             thread.getAllStackTraces()
 
     system.arraycopy(source, 0, target, 0, length)  # touches the memory of both
-    jvm.live_objects()  # both are old now: no young collection copies them beside the disturbance
+    jvm.live_objects()  # both are old now: no young collection copies them during the disturbance
     copier = _Later(delay_s, copy)
     return [copier, _Later(delay_s, look_at_all_stacks)]

@@ -1,8 +1,8 @@
 """Whether this machine runs at its full pace, asked of a fixed piece of work.
 
 Two virtual processors of different owners may share one core, and then each runs at a part of its pace, for tenths of
-seconds or for minutes, without a trace in the guest's steal time, load or clocks. What a program then loses is no fault
-of its own. The work is ``ap_pace_ns`` of the native library.
+seconds or for minutes, without a trace in the guest's steal time, load or clocks. What a program then loses is not its
+fault. The work is ``ap_pace_ns`` of the native library.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def pace_ns(launch: dict[str, Any]) -> float:
     _, library = native.load(launch)
     slices = [float(library.ap_pace_ns(_SLICE_NS)) for _ in range(_SLICES)]
     if min(slices) < 0:
-        raise MemoryError("out of memory: the work that tells the machine's pace needs half a megabyte")
+        raise MemoryError("out of memory: the measurement of the machine's pace needs half a megabyte")
     return statistics.median(slices)
 
 
@@ -50,7 +50,7 @@ def await_full_pace(launch: dict[str, Any], full_ns: float, patience_s: float) -
 
 
 class FullPace:
-    """The shortest time that the work ever took, kept beside the library that it is part of.
+    """The shortest time that the work ever took, kept next to the library that it is part of.
 
     A search that only ever saw the machine slowed would take that for its full pace.
     """

@@ -1,7 +1,7 @@
 """Where source and consumer run: tied to cores of their own where the machine has one to spare for the collector.
 
-The source spins: it takes a whole core. With fewer than three cores, what is tied to one only takes the scheduler's
-choice away, so nothing is tied, and where the two ran is told.
+The source spins: it takes a core. With fewer than three cores, what is tied to one only takes the scheduler's
+choice away, so nothing is tied, and where the two ran is recorded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
 def siblings(processor: int, template: str = _SIBLINGS) -> frozenset[int]:
-    """The hardware threads of the core that this one belongs to; it alone where the system does not tell."""
+    """The hardware threads of the core that this one belongs to; it alone where the system does not report it."""
     try:
         text = Path(template.format(processor)).read_text(encoding="ascii")
     except OSError:
@@ -66,7 +66,7 @@ class Watched:
             os.sched_setaffinity(0, self._usable)
 
     def placement(self, source: SourceAccount) -> Placement:
-        """What was seen, beside where the source ran."""
+        """Return what was seen, with where the source ran."""
         known = source["processor"] >= 0 and self._last >= 0
         return {
             "source_processor": source["processor"] if known else None,

@@ -4,20 +4,16 @@ MLRsearch (PyPI's MLRsearch 1.2.1, draft-ietf-bmwg-mlrsearch-05) decides which l
 probes narrow the bracket, and a bound counts once trials of full length agree. Its loads are ticks per second, so its
 lower bound is our smallest interval that passes, and its upper bound the largest that fails.
 
-Short probes are taken in one warm process, at one interval after the other, without a restart. Each trial of full
-length has a process of its own, while the warm one is stopped. What is no fault of the program is tried again: a probe
-that loses, once, because it may have paid for the garbage of a faster one before it, and the better of the two counts;
-a trial of full length that loses beside a slip of the source that alone could fill half of the input queue, once, and
-the second counts.
+Short probes are taken in one warm process. Each trial of full length has its own, while the warm one is stopped. Tried
+again are a probe that loses, once, as it may have paid for the garbage of a faster one (the better of the two counts),
+and a trial of full length that loses with a source stall that alone could fill half of the input queue, once (the
+second counts).
 
-MLRsearch ends with one trial of full length on each side. Then each end is confirmed by as many trials as asked for,
-one after the other: the first that says otherwise ends it, and the end moves outwards, in growing steps, until all
-agree. One failure makes an interval no answer, whatever the reason. But it takes more to say that an interval fails: a
-program on the edge of a slower state, or one whose core a neighbour shares for a while, fails at times far above the
-interval where it always does. The failing end of a bracket is therefore one that failed in every one of as many trials
-as the passing end passed, each while the machine ran at its full pace (``pace``) or losing more than a shared core can
-explain. So the bracket is as wide as that edge, and a search on a machine that is slowed all the time, or without
-patience to wait for its full pace, tells a wider one. With one confirmation the two ends are those of MLRsearch.
+Then each end of MLRsearch's bracket is confirmed by as many trials of full length as asked for: the first that says
+otherwise ends it, and the end moves outwards, in growing steps, until all agree. The passing end passed in each; the
+failing end failed in each, while the machine ran at its full pace (``pace``) or losing more than a shared core can
+explain: a program whose core a neighbour shares for a while fails at times far above the interval where it always does.
+With one confirmation the two ends are those of MLRsearch.
 
 Where no interval passes, the longest one has as many trials as confirm an end, whatever they lose; what another one
 loses is measured instead.
@@ -25,6 +21,7 @@ loses is measured instead.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -32,7 +29,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -65,7 +62,7 @@ class Ended(Exception):
 
 
 class Worker:
-    """A process that holds one set-up processor and measures one stretch after the other."""
+    """A process that holds one set-up processor and measures one window after the other."""
 
     def __init__(
         self, spec: dict[str, Any], launch: dict[str, Any], folder: Path, module: str = worker.__name__
@@ -81,22 +78,21 @@ class Worker:
         self._answer()
 
     def ask(self, question: dict[str, Any]) -> Answer:
-        """Measure a stretch; the keys are the arguments of ``Stretches.measure``."""
+        """Measure a window; the keys are the arguments of ``Stretches.measure``."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
         return cast(Answer, self._answer())
 
-    def rest(self) -> None:
-        """Take no CPU until ``go_on``, not even for a collection."""
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Take no CPU within, not even for a collection."""
         self._process.send_signal(signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        """End of the rest."""
+        yield
         self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> float:
-        """End the process; returns the most memory that it had resident, MiB."""
+        """End the process; return the most memory that it had resident, MiB."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         peak_rss_mb = float(self._answer()["peak_rss_mb"])
@@ -145,22 +141,18 @@ class Measurer:
             if 0 < _loss_ratio(figures) < _OVERLOAD:
                 figures = min(figures, self._probe(interval_ns, intended_duration), key=_loss_ratio)
         return MeasurementResult(
-            intended_duration=intended_duration,
-            intended_load=intended_load,
-            offered_count=figures["generated"],
+            intended_duration=intended_duration, intended_load=intended_load, offered_count=figures["generated"],
             loss_count=figures["lost"],
-        )
+        )  # fmt: skip
 
     def full(self, interval_ns: float, kind: ProbeKind) -> Figures:
         """Return the figures of a trial of full length, again where the platform may have caused its losses."""
-        self._warm.rest()
-        for _ in range(_TRIES):
-            figures = self._fresh_trial(interval_ns, kind)
-            if figures["lost"] and self.was_slowed:
-                self.slowed_trials += 1
-            if not figures["lost"] or figures["slip_max_ns"] < self._spec["input_queue_ms"] * 1e6 / 2:
-                break
-        self._warm.go_on()
+        with self._warm.stopped():
+            for _ in range(_TRIES):
+                figures = self._fresh_trial(interval_ns, kind)
+                self.slowed_trials += bool(figures["lost"] and self.was_slowed)
+                if not figures["lost"] or figures["slip_max_ns"] < self._spec["input_queue_ms"] * 1e6 / 2:
+                    break
         return figures
 
     def wait_from_now_on(self) -> None:
@@ -180,7 +172,7 @@ class Measurer:
 
     @property
     def is_restless(self) -> bool:
-        """Whether the machine is slowed so often that its pace around a trial says little of that during one."""
+        """Whether the machine is slowed so often that its pace around a trial shows little of that during one."""
         return self._full_pace is not None and self._full_pace.is_restless
 
     def _fresh_trial(self, interval_ns: float, kind: ProbeKind) -> Figures:
@@ -224,7 +216,7 @@ class Measurer:
         return answer["figures"]
 
     def close(self) -> None:
-        """End the warm process and hear its audit."""
+        """End the warm process and take its audit."""
         self.peak_rss_mb = max(self.peak_rss_mb, self._warm.close())
 
 
@@ -261,7 +253,7 @@ class Remembering:
         self._measurer.wait_from_now_on()
 
     def always_loses(self, interval_ns: float, more_than: float, trials: int) -> bool:
-        """Whether each of so many trials of full length loses more than this share; measures those not had yet.
+        """Return whether each of so many trials of full length loses more than this share; measure those not had yet.
 
         Losses that a slowed machine explains show nothing: they are measured again while there is patience.
         """
@@ -276,13 +268,12 @@ class Remembering:
         return False
 
     def never_loses(self, interval_ns: float, more_than: float, trials: int) -> bool:
-        """Whether none of so many trials of full length loses more than this share; measures those not had yet."""
+        """Return whether none of so many trials of full length loses more than this share; measure those not had
+        yet."""
         had = self._of(interval_ns)
-        while all(ratio <= more_than for ratio, _ in had):
-            if len(had) >= trials:
-                return True
+        while all(ratio <= more_than for ratio, _ in had) and len(had) < trials:
             self.measure(self._full_seconds, 1e9 / interval_ns)
-        return False
+        return all(ratio <= more_than for ratio, _ in had)
 
     def complete(self, interval_ns: float, trials: int) -> None:
         """Have so many trials of full length there, whatever they lose."""
@@ -339,23 +330,15 @@ def search(spec: dict[str, Any], measurer: Any) -> list[Bracket]:
     """The brackets of NDR and PDR."""
     measurer = Remembering(measurer, spec["full_seconds"])
     ndr = SearchGoal(
-        loss_ratio=0.0,
-        exceed_ratio=0.0,
-        relative_width=spec["resolution"],
-        initial_trial_duration=spec["probe_seconds"],
-        final_trial_duration=spec["full_seconds"],
-        duration_sum=spec["full_seconds"],
-        preceding_targets=_PRECEDING_TARGETS,
-        fail_fast=False,
-    )
+        loss_ratio=0.0, exceed_ratio=0.0, relative_width=spec["resolution"],
+        initial_trial_duration=spec["probe_seconds"], final_trial_duration=spec["full_seconds"],
+        duration_sum=spec["full_seconds"], preceding_targets=_PRECEDING_TARGETS, fail_fast=False,
+    )  # fmt: skip
     goals = [ndr, dataclasses.replace(ndr, loss_ratio=spec["pdr_loss_ratio"])]
     config = Config(
-        goals=goals,
-        min_load=1e9 / spec["high_ns"],
-        max_load=1e9 / spec["low_ns"],
-        search_duration_max=_NEVER_S,
+        goals=goals, min_load=1e9 / spec["high_ns"], max_load=1e9 / spec["low_ns"], search_duration_max=_NEVER_S,
         warmup_duration=None,
-    )
+    )  # fmt: skip
     results = MultipleLossRatioSearch(config=config).search(measurer=measurer, debug=lambda _: None)
     brackets = [bracket(results[goal]) for goal in goals]
     if spec["confirmations"] == 1:

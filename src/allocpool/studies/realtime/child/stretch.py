@@ -89,7 +89,7 @@ class Stretches:
         return {**run, "cpu": cpu, "majors": majors, "cap_reached": majors < wanted}, fault
 
     def close(self) -> tuple[Processed, str]:
-        """What the processor says at the end, and one line on what is wrong with it, empty when nothing is."""
+        """Return what the processor reports at the end, and what is wrong with it, empty when nothing is."""
         fault = self.work.audit()
         processed: Processed = {
             "counts": self.work.counts(),

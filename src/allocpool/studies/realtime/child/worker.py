@@ -1,7 +1,7 @@
 """``python -m allocpool.studies.realtime.child.worker``: a process of a search that measures what it is asked for.
 
 Its folder is the working directory, with ``spec.json``. One line of JSON answers each line: first unasked, when the
-processor is set up; then for each stretch asked for; last, when its input ends, what the processor says of itself.
+processor is set up; then for each window asked for; last, when its input ends, what the processor reports of itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Answer(WorkerStretch):
     """What a worker answers to a question for a stretch."""
 
     paces_ns: list[float]
-    """Of the work that tells the machine's pace, just before and after; empty where that was not asked for."""
+    """Of the work that shows the machine's pace, just before and after; empty where that was not asked for."""
     fault: str
 
 

@@ -14,7 +14,7 @@ from allocpool.machine.perf import CREW_EVENTS, Counters
 from allocpool.packets.child.workload import out_of_memory
 from allocpool.studies.realtime.child.consumers import consumption_of, counted_delays, seen_by
 from allocpool.studies.realtime.child.source import Source
-from allocpool.studies.realtime.measurement import Consumption, Delays, Prologue
+from allocpool.studies.realtime.measurement import Consumption, Delays
 from allocpool.studies.threads.child import ticks
 from allocpool.studies.threads.measurement import ThreadsOutcome, Ticked
 from allocpool.trial.child import jvm, native
@@ -101,17 +101,6 @@ def workers_of(spec: dict[str, Any], launch: dict[str, Any]) -> Workers:
     return JavaWorkers(spec, launch) if spec["language"] == "java" else CppWorkers(spec, launch)
 
 
-def prologue_of(workers: Workers, spec: dict[str, Any]) -> Prologue:
-    """Fill queues and stores, then go on for the warm-up."""
-    filled = [workers.run(_fill(spec))]
-    return {"fill": filled, "warmup": _for_seconds(workers, spec["warmup_seconds"], filled)}
-
-
-def checksum_of(workers: Workers) -> str:
-    """Sixteen hex digits."""
-    return f"{workers.checksum() & 0xFFFF_FFFF_FFFF_FFFF:016x}"
-
-
 def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOutcome | OutOfMemory:
     """Measure; an exhausted heap is an outcome and is returned as one."""
     try:
@@ -139,8 +128,8 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path, counter
         counters.start()
         measured = [workers.run(part) for part in _parts(spec["packets"] - fill)]
     else:
-        prologue = prologue_of(workers, spec)
-        filled, warmup = prologue["fill"], prologue["warmup"]
+        filled = [workers.run(fill)]
+        warmup = _for_seconds(workers, spec["warmup_seconds"], filled)
         window = CpuWindow()
         counters.start()
         if spec["interval_ns"] is None:
@@ -168,7 +157,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path, counter
         "iterations": {"fill": filled, "warmup": warmup, "measured": measured},
         "cpu": cpu,
         "counts": counts,
-        "checksum": checksum_of(workers),
+        "checksum": f"{workers.checksum() & 0xFFFF_FFFF_FFFF_FFFF:016x}",
         "received_by_ring": workers.received_by_ring(),
         "live_at_end": at_end["live"],
         "held_at_end": at_end["live"] + at_end["pooled"] if at_end["pooled"] >= 0 else None,

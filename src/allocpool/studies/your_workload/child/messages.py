@@ -20,12 +20,16 @@ from allocpool.trial.child.books import Books, CppBooks, JavaBooks
 from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 8
-"""Of a measured stretch."""
+"""Of a measured window."""
 _LEAST_PART = 5_000
 _OBJECT_BYTES = 16
-"""What a small array of Java takes beside its bytes."""
+"""Header of an array of Java."""
+_AS_STATED = (
+    "seed", "threads", "layout", "strategy", "filled_share", "read_share", "arrivals", "burst_length", "in_flight",
+    "kept_share", "kept_count", "replacement", "temporaries", "live_mb", "changed_mb_per_s", "garbage_mb_per_s",
+)  # fmt: skip
 ON_SHARE = 0.1
-"""Of the time that an on-off source is on: a burst comes ten times as fast as messages do on average."""
+"""Of the time, when an on-off source is on: a burst comes ten times as fast as messages do on average."""
 
 
 class Loops(Books, Protocol):
@@ -35,13 +39,13 @@ class Loops(Books, Protocol):
         """Handle the next messages, as fast as they go."""
 
     def run_for(self, seconds: float) -> tuple[int, int]:
-        """Take the messages that come due in so many seconds; when it began and ended."""
+        """Take the messages that come due in so many seconds; return start and end, ns."""
 
     def rest(self, runs: bool) -> None:
         """Begin or end the rest of the program."""
 
     def delays(self) -> list[tuple[int, int]]:
-        """(nanoseconds, messages) of the last stretch with due times."""
+        """Return (nanoseconds, messages) of the last window with due times."""
 
 
 class JavaLoops(JavaBooks):
@@ -117,7 +121,7 @@ class CppLoops(CppBooks):
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> MessagesOutcome | OutOfMemory:
-    """Measure; an exhausted heap, or direct memory, is an outcome and is returned as one."""
+    """Measure; exhausted memory is an outcome, too."""
     try:
         return _measure(spec, launch)
     except Exception as error:
@@ -127,7 +131,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> Messages
 
 
 def settings_of(spec: dict[str, Any], temporary_length: int) -> str:
-    """What the workload is asked for, one ``name=value`` a line; numbers that both languages read alike.
+    """Return the workload's settings, one ``name=value`` a line, as both languages read them.
 
     Args:
         temporary_length: of each temporary object, references of an array in Java, bytes in C++.
@@ -137,34 +141,18 @@ def settings_of(spec: dict[str, Any], temporary_length: int) -> str:
     capacities = distribution.classes_of(spec["classes"], sizes)
     interval_ns = 1e9 / spec["rate_per_s"] if spec["rate_per_s"] else 0.0
     captured = spec["arrivals"] == "captured"
-    settings: dict[str, Any] = {
-        "seed": spec["seed"],
-        "threads": spec["threads"],
-        "layout": spec["layout"],
-        "strategy": spec["strategy"],
+    settings: dict[str, Any] = {name: spec[name] for name in _AS_STATED} | {
         "zeroing": int(spec["zeroing"]),
         "capacities": _listed(capacities),
         "prepared": _listed(_prepared(spec, distribution.class_weights(capacities, sizes))),
         "sizes": _listed(size for size, _ in sizes),
         "thresholds": _listed(thresholds),
         "others": _listed(others),
-        "filled_share": repr(float(spec["filled_share"])),
-        "read_share": repr(float(spec["read_share"])),
-        "interval_ns": repr(interval_ns),
-        "arrivals": spec["arrivals"],
-        "on_share": repr(ON_SHARE),
-        "burst_length": spec["burst_length"],
-        "time_scale": repr(interval_ns / mean_interval_ns(Path(spec["trace"])) if captured and interval_ns else 1.0),
+        "interval_ns": interval_ns,
+        "on_share": ON_SHARE,
+        "time_scale": interval_ns / mean_interval_ns(Path(spec["trace"])) if captured and interval_ns else 1.0,
         "delay_ns": round(spec["delay_ms"] * 1e6),
-        "in_flight": spec["in_flight"],
-        "kept_share": repr(float(spec["kept_share"])),
-        "kept_count": spec["kept_count"],
-        "replacement": spec["replacement"],
-        "temporaries": spec["temporaries"],
         "temporary_length": temporary_length,
-        "live_mb": repr(float(spec["live_mb"])),
-        "changed_mb_per_s": repr(float(spec["changed_mb_per_s"])),
-        "garbage_mb_per_s": repr(float(spec["garbage_mb_per_s"])),
     }
     return "\n".join(f"{name}={value}" for name, value in settings.items())
 
@@ -183,7 +171,7 @@ def _listed(numbers: Any) -> str:
 
 
 def _mapped(spec: dict[str, Any]) -> mmap.mmap | None:
-    """The trace's messages, private to this process: what is read of them is what was hashed."""
+    """The trace's messages, private to this process."""
     if spec["trace"] is None:
         return None
     with Path(spec["trace"]).open("rb") as file:
@@ -200,24 +188,24 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> MessagesOutcome:
         fill = min(fill, spec["messages"] // 2)
     filled = [loops.run(fill)] if fill else []
     loops.rest(True)
-    warmup = _stretch(loops, spec, spec["warmup_seconds"], filled) if spec["messages"] is None else []
+    warmup = _window(loops, spec, spec["warmup_seconds"], filled) if spec["messages"] is None else []
     before, window = loops.counts(), CpuWindow()
     if spec["messages"] is not None:
         measured = [loops.run(part) for part in _parts(spec["messages"] - fill)]
     else:
-        measured = _stretch(loops, spec, spec["seconds"], [*filled, *warmup])
+        measured = _window(loops, spec, spec["seconds"], [*filled, *warmup])
     cpu = window.close()
     peak_mb, at_end = peak_rss_mb(), loops.counts()
     loops.rest(False)
     delays = loops.delays() if spec["rate_per_s"] else []
     loops.drain()
     fault = loops.audit()
-    stretches: MessagesStretches = {"fill": filled, "warmup": warmup, "measured": measured}
+    windows: MessagesStretches = {"fill": filled, "warmup": warmup, "measured": measured}
     outcome: MessagesOutcome = {
         "status": "failed" if fault else "ok",
         "reason": f"audit: {fault}" if fault else None,
         "set_up_ns": ready_ns - begun_ns,
-        "iterations": stretches,
+        "iterations": windows,
         "cpu": cpu,
         "counts": loops.counts(),
         "due": at_end["generated"] - before["generated"],
@@ -241,7 +229,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> MessagesOutcome:
 
 
 def _humongous_from_bytes(spec: dict[str, Any]) -> int | None:
-    """The shortest array that G1 gives regions of its own: its object is longer than half a region
+    """The shortest array that G1 gives separate regions: its object is longer than half a region
     (``G1CollectedHeap::is_humongous``)."""
     if spec["collector"] != "g1":
         return None
@@ -255,7 +243,7 @@ def _vm_option(name: str) -> str:
     return str(bean.getVMOption(name).getValue())
 
 
-def _stretch(loops: Loops, spec: dict[str, Any], seconds: float, before: list[Iteration]) -> list[Iteration]:
+def _window(loops: Loops, spec: dict[str, Any], seconds: float, before: list[Iteration]) -> list[Iteration]:
     if not seconds:
         return []
     if spec["rate_per_s"]:
@@ -266,13 +254,13 @@ def _stretch(loops: Loops, spec: dict[str, Any], seconds: float, before: list[It
 
 
 def _parts(messages: int) -> list[int]:
-    """Messages of each part of a stretch: a few, none of them short."""
+    """Messages of each part of a window: a few, none of them short."""
     count = max(1, min(_PARTS, messages // _LEAST_PART))
     return [messages * (i + 1) // count - messages * i // count for i in range(count)]
 
 
 def _for_seconds(loops: Loops, seconds: float, before: list[Iteration]) -> list[Iteration]:
-    """Parts of about an eighth of the time each, by the pace of the part before, until it has passed."""
+    """Run parts of about an eighth of the time each, by the pace of the part before, until it has passed."""
     parts: list[Iteration] = []
     left_ns = round(seconds * 1e9)
     while left_ns > 0:

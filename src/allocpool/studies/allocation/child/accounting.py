@@ -1,23 +1,20 @@
-"""Did the work take place? What was counted, against the arithmetic of what was asked.
-
-The counter of a thread's allocated bytes is kept by the JVM, whatever its compiler removed: an allocation that escape
-analysis deleted is missing from it.
-"""
+"""Whether the work took place: what the JVM counted against what was asked for. An allocation that escape analysis
+removed is missing from the JVM's counter of a thread's allocated bytes."""
 
 from __future__ import annotations
 
 _HEADER = (12, 40)
-"""Least and most bytes beside the content of an array: header, length, alignment."""
+"""Least and most bytes of an array in addition to its content: header, length, alignment."""
 _BUFFER = (32, 120)
 """The same of the object in front of a heap array."""
 _NATIVE = (40, 1024)
-"""What stands on the heap for memory beside it: the buffer or segment, its cleaner, its arena."""
+"""What stands on the heap for memory off it: the buffer or segment, its cleaner, its arena."""
 _SLICE = (16, 200)
 _POOLED = (0, 1)
 
 
 def bytes_per_buffer(technique: str, strategy: str, size: int) -> tuple[float, float]:
-    """Least and most bytes that one buffer of ``size`` bytes can take on the Java heap."""
+    """Return the least and most bytes that one buffer of ``size`` bytes can take on the Java heap."""
     if strategy == "pool":
         return _POOLED
     if technique == "byte_array":
@@ -28,7 +25,7 @@ def bytes_per_buffer(technique: str, strategy: str, size: int) -> tuple[float, f
 
 
 def heap_fault(technique: str, strategy: str, size: int, buffers: int, allocated_bytes: int) -> str | None:
-    """One line where the JVM's counter contradicts the arithmetic; None where both agree."""
+    """Return one line where the JVM's counter contradicts the arithmetic; None where both agree."""
     low, high = bytes_per_buffer(technique, strategy, size)
     mean_bytes = allocated_bytes / buffers
     if low <= mean_bytes <= high:
@@ -40,7 +37,7 @@ def heap_fault(technique: str, strategy: str, size: int, buffers: int, allocated
 
 
 def direct_fault(size: int, buffers: int, direct_buffers: int, direct_bytes: int) -> str | None:
-    """One line where the JVM's books of direct memory contradict a round that is alive; None where both agree."""
+    """Return one line where the JVM's counters of direct memory contradict a round that is alive, or None."""
     if direct_buffers >= buffers and direct_bytes >= buffers * size:
         return None
     return (
