@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from matplotlib.text import Text
 from scipy import stats as scipy_stats
-from test_cells import smallest_text_px
 
 from allocpool.campaign import archive, campaign, hosts
 from allocpool.campaign.store import read_tables
@@ -26,6 +26,7 @@ from allocpool.cli import main
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision, combine
 from allocpool.errors import UserError
 from allocpool.evidence import hosts as shown
+from allocpool.evidence.style import PHONE_PX
 from allocpool.machine.host import NAME, read_host
 
 Z = 1.959963984540054
@@ -141,7 +142,9 @@ def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_i
     assert {label.partition(" ")[0] for label in questions["host"]} == {"here", "elsewhere"}
     figure = shown.forest(questions, combined)
     (_legend,) = figure.legends
-    assert smallest_text_px(figure) >= 9, "on a telephone"
+    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text().strip()]
+    smallest = min(float(text.get_fontsize()) for text in texts)
+    assert smallest * PHONE_PX / (72 * figure.get_figwidth()) >= 9, "px on a telephone"
 
 
 @pytest.mark.parametrize("name", ["questions.parquet", "provenance.json"])
