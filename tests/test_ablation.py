@@ -1,4 +1,4 @@
-"""What one change explains of a claim that fails: known causes are found, and others are told apart from them."""
+"""What one change explains of a claim that fails: known causes are found, and others are result apart from them."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ def test_a_side_that_is_left_alone_adds_no_noise_to_what_a_change_does() -> None
     assert judged.outcome == PART
 
 
-def test_that_nothing_changes_is_seldom_told_to_turn_a_comparison() -> None:
+def test_that_nothing_changes_is_seldom_reported_to_turn_a_comparison() -> None:
     """Of comparisons that are reversed in truth, and changed into themselves."""
     rng = np.random.default_rng(7)
-    told = []
+    result = []
     for _ in range(200):
         sides = [pd.Series(centre * np.exp(rng.normal(0, 0.1, 6))) for centre in (1.0, 1.3, 1.0, 1.3)]
         (judged,) = ablation.ablations([Asked("", "", "", "", Sides(*sides[:2]), Changed(*sides[2:]))])
-        told.append(judged.outcome)
-    assert told.count(TURNS) <= 2
-    assert sum(told.count(outcome) for outcome in (TURNS, PART, FURTHER)) <= 20
+        result.append(judged.outcome)
+    assert result.count(TURNS) <= 2
+    assert sum(result.count(outcome) for outcome in (TURNS, PART, FURTHER)) <= 20
 
 
 CONFIGURATIONS = tuple(
@@ -129,12 +129,12 @@ def judged(trials: pd.DataFrame) -> list[Ablation]:
 
 def outcomes(judged: list[Ablation], claim: str, set_up: str, *words: str) -> dict[str, set[str]]:
     """By change: the outcomes over the comparisons with these words."""
-    told: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for item in judged:
         of_these = item.asked.claim == CLAIMS[claim].text and item.asked.set_up == set_up
         if of_these and all(word in item.asked.comparison for word in words):
-            told.setdefault(item.asked.changed, set()).add(item.outcome)
-    return told
+            result.setdefault(item.asked.changed, set()).add(item.outcome)
+    return result
 
 
 def test_a_known_cause_turns_a_batch_claim_and_others_do_not(judged: list[Ablation]) -> None:

@@ -155,15 +155,15 @@ def test_run_measures_once_and_its_results_load() -> None:
 def test_a_command_is_what_the_trial_is_started_with(data: Path) -> None:
     for keys in ({**KEYS, "runtime": 17}, {"language": "cpp", "layout": "flat", "strategy": "pool", "case": "A"}):
         asked = {**keys, "scale": 0.01, "packets": 100_000}
-        told = allocpool.command(**asked)
+        found = allocpool.command(**asked)
         measured = allocpool.trial(**asked)
         (file,) = (data / "raw" / "single").glob(f"{measured['trial_id']}/spec.json")
         launch = json.loads(file.read_text(encoding="utf-8"))["launch"]
-        assert list(told.jvm_flags) == (launch["jvm"]["flags"] if launch["jvm"] else [])
-        assert dict(told.environment) == launch["environment"]
+        assert list(found.jvm_flags) == (launch["jvm"]["flags"] if launch["jvm"] else [])
+        assert dict(found.environment) == launch["environment"]
         record = json.loads(file.with_name("result.json").read_text(encoding="utf-8"))
-        assert [*told.process[1:-1], str(file.parent)] == record["command"][1:]
-        again = single.parse_spec(told.again[2:])
+        assert [*found.process[1:-1], str(file.parent)] == record["command"][1:]
+        again = single.parse_spec(found.again[2:])
         assert again.model_dump(mode="json") == record["spec"]
 
 

@@ -216,7 +216,7 @@ def test_the_best_is_judged_against_every_rival() -> None:
     assert (same.loc[in_b, "shown"] == EQUIVALENT).all()
 
 
-def test_the_published_cms_rows_are_told_apart_by_their_shape() -> None:
+def test_the_published_cms_rows_are_distinguished_by_their_shape() -> None:
     def swapped(row: dict[str, object]) -> float:
         other = {"cms": "parallel", "parallel": "cms"}
         return synthetic.published_centre({**row, "collector": other.get(str(row["collector"]), row["collector"])})

@@ -31,11 +31,11 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
 
 @pytest.mark.parametrize("command", sorted({*main.list_commands(click.Context(main))} - {"gclog"}))
 def test_the_help_of_a_command_is_one_screen_without_markup_and_with_an_example_that_parses(command: str) -> None:
-    told = allocpool(command, "--help")
-    assert told.exit_code == 0
-    assert len(told.output.splitlines()) <= 40
-    assert not re.search("`|\\*\\*", told.output)
-    example = re.search(r"^\s*(?:Example: )?allocpool (.+(?:\n .+)?)", told.output, re.M)
+    ran = allocpool(command, "--help")
+    assert ran.exit_code == 0
+    assert len(ran.output.splitlines()) <= 40
+    assert not re.search("`|\\*\\*", ran.output)
+    example = re.search(r"^\s*(?:Example: )?allocpool (.+(?:\n .+)?)", ran.output, re.M)
     assert example and example[1].split()[0] == command
     found = main.get_command(click.Context(main), command)
     assert found
@@ -52,25 +52,25 @@ SPECS = [f"mode=batch language=cpp layout={layout} strategy=pool {SIZES}" for la
 
 
 def test_the_benchmark_of_ratios_has_a_line_per_spec_and_a_ratio_to_the_first(data: Path) -> None:
-    told = allocpool("bench", "ratio", "--rounds", "1", *SPECS)
-    assert told.exit_code == 0, told.output
-    first, second = told.output.splitlines()
+    ran = allocpool("bench", "ratio", "--rounds", "1", *SPECS)
+    assert ran.exit_code == 0, ran.output
+    first, second = ran.output.splitlines()
     assert re.fullmatch(r"[\d.,]+", first.removeprefix(f"{SPECS[0]}: "))
     assert re.fullmatch(r"[\d.,]+; over the first [\d.]+", second.removeprefix(f"{SPECS[1]}: "))
 
 
 def test_the_benchmark_of_trials_has_a_line_per_spec(data: Path) -> None:
-    told = allocpool("bench", "trial", "--rounds", "1", *SPECS)
-    assert told.exit_code == 0, told.output
-    assert [line.split(":")[0] for line in told.output.splitlines()] == SPECS
+    ran = allocpool("bench", "trial", "--rounds", "1", *SPECS)
+    assert ran.exit_code == 0, ran.output
+    assert [line.split(":")[0] for line in ran.output.splitlines()] == SPECS
 
 
 @pytest.mark.long
 def test_the_benchmark_of_the_store_makes_records_of_hosts_and_tidies_all_of_them(
     data: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    told = allocpool("bench", "store", "--hosts", "2", "--trials", "8")
-    assert told.exit_code == 0, told.output
+    ran = allocpool("bench", "store", "--hosts", "2", "--trials", "8")
+    assert ran.exit_code == 0, ran.output
     written, tidied = capfd.readouterr().out.splitlines()
     assert re.fullmatch(r"16 records of 2 hosts: \d+ bytes each, \d+ written a s", written)
     assert re.fullmatch(r"16 trials tidied in [\d.]+ s, \d+ a s, by [\d.]+ s of CPU; [\d.]+ MB of tables", tidied)
@@ -82,9 +82,9 @@ def test_plans_and_states_tell_questions_and_how_they_ended(data: Path) -> None:
     assert plan["schedule"] == "sequential" and plan["first_round_expected_s"] > plan["expected_s"]
     primary = [question for question in plan["questions"] if question["primary"]]
     assert {"a": "C++ flat alloc B", "b": "C++ flat pool B", "primary": True} in primary
-    told = allocpool("plan", "batch").output
-    assert "primary   C++ flat alloc B against C++ flat pool B" in told
-    assert f"{len(primary)} primary and {len(plan['questions']) - len(primary)} secondary questions" in told
+    ran = allocpool("plan", "batch").output
+    assert "primary   C++ flat alloc B against C++ flat pool B" in ran
+    assert f"{len(primary)} primary and {len(plan['questions']) - len(primary)} secondary questions" in ran
     state = json.loads(allocpool("status", "--profile", "quick", "--questions", "--json").output)["quick"]["batch"]
     assert state["primary"] == {"decided": 0, "equivalent": 0, "open": len(primary)}
     assert {question["verdict"] for question in state["questions"]} == {"open"}
@@ -113,19 +113,19 @@ def test_a_trial_prints_its_figures_and_one_json_object_when_asked(data: Path) -
     keys = [line.split()[0] for line in plain.output.splitlines()]
     assert keys[:2] == ["status", "ns_per_packet"], "first how it ended and what a packet costs"
     assert keys.index("peak_rss_mb") < keys.index("trial_id") < len(keys), "what was measured, then what it is"
-    told = json.loads(as_json.output)
-    assert told["status"] == "ok" and told["ns_per_packet"] > 0 and told["cpu_ns_per_packet"] > 0
-    assert told["peak_rss_mb"] > 0 and len(told["checksum"]) == 16
-    assert told["counts"]["received"] == 100_000
+    ran = json.loads(as_json.output)
+    assert ran["status"] == "ok" and ran["ns_per_packet"] > 0 and ran["cpu_ns_per_packet"] > 0
+    assert ran["peak_rss_mb"] > 0 and len(ran["checksum"]) == 16
+    assert ran["counts"]["received"] == 100_000
 
 
-def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> None:
-    told = allocpool(
+def test_a_trial_that_did_not_end_well_is_reported_with_its_reason(data: Path) -> None:
+    ran = allocpool(
         "trial", "mode=batch", "layout=heap", "strategy=pool", "scale=0.1", "heap_mb=20", "packets=9", "--json"
     )
-    assert told.exit_code == 1
-    assert '"status": "out_of_memory"' in told.output
-    assert "the trial ended as out_of_memory" in told.output
+    assert ran.exit_code == 1
+    assert '"status": "out_of_memory"' in ran.output
+    assert "the trial ended as out_of_memory" in ran.output
 
 
 @pytest.mark.parametrize(
@@ -179,10 +179,10 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(data: Path, words: list[str], names: str) -> None:
-    told = allocpool(*words)
-    assert told.exit_code == 2
-    assert names in told.output
-    assert len(told.output.strip().splitlines()) == 1
+    ran = allocpool(*words)
+    assert ran.exit_code == 2
+    assert names in ran.output
+    assert len(ran.output.strip().splitlines()) == 1
 
 
 def test_a_place_that_takes_no_file_is_one_line_with_the_remedy(
@@ -190,17 +190,17 @@ def test_a_place_that_takes_no_file_is_one_line_with_the_remedy(
 ) -> None:
     (tmp_path / "data").write_text("a file", encoding="utf-8")
     monkeypatch.setenv("ALLOCPOOL_DATA", str(tmp_path / "data"))
-    told = allocpool("trial", "mode=batch", "layout=allocating", "strategy=pool", "scale=0.01", "seconds=0.01")
-    assert told.exit_code == 2
-    assert told.output.count("\n") == 1 and "set ALLOCPOOL_DATA to a folder that takes files" in told.output
+    ran = allocpool("trial", "mode=batch", "layout=allocating", "strategy=pool", "scale=0.01", "seconds=0.01")
+    assert ran.exit_code == 2
+    assert ran.output.count("\n") == 1 and "set ALLOCPOOL_DATA to a folder that takes files" in ran.output
 
 
 def test_a_file_that_is_no_gc_log_is_one_line_and_the_other_files_are_read() -> None:
     log = sorted((home.home() / "tests" / "golden" / "logs").glob("25-g1-*.gz"))[0]
-    told = allocpool("gclog", str(home.home() / "pyproject.toml"), str(log))
-    assert told.exit_code != 0
-    assert "pyproject.toml is not a garbage collection log" in told.output
-    assert "collector    g1" in told.output
+    ran = allocpool("gclog", str(home.home() / "pyproject.toml"), str(log))
+    assert ran.exit_code != 0
+    assert "pyproject.toml is not a garbage collection log" in ran.output
+    assert "collector    g1" in ran.output
 
 
 def test_an_ended_command_ends_its_child_even_where_interrupts_are_ignored(data: Path) -> None:

@@ -1,4 +1,4 @@
-"""The doctor tells what runs here, what is missing, and by its exit status whether the essentials are there."""
+"""The doctor reports what runs here, what is missing, and by its exit status whether the essentials are there."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_diagnosis_holds_every_runtime_with_every_collector() -> None:
     assert {part["name"] for part in diagnosis["allocators"]} == {*ALLOCATORS, "boost_pool"}
 
 
-def test_a_missing_essential_is_told_and_ends_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_essential_is_reported_and_ends_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     result = CliRunner().invoke(doctor_command)
     assert result.exit_code == 1
@@ -50,7 +50,7 @@ def test_a_missing_essential_is_told_and_ends_with_1(tmp_path: Path, monkeypatch
     assert {"maven", "g++", "cmake"} <= set(last.split())
 
 
-def test_a_runtime_that_does_not_work_is_told_beside_those_that_do(
+def test_a_runtime_that_does_not_work_is_reported_beside_those_that_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALLOCPOOL_JDK_21", str(tmp_path))

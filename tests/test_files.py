@@ -82,9 +82,9 @@ def test_a_new_file_has_the_mode_that_the_user_gives_new_files(mask: int, mode: 
 def test_a_write_that_fails_names_the_file_and_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "kept"
     path.write_text(KEPT, encoding="utf-8")
-    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as told, replacing(path):
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as result, replacing(path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as a write to a full disk does
-    assert told.value.filename == str(path)
+    assert result.value.filename == str(path)
     assert list(tmp_path.iterdir()) == [path] and path.read_text(encoding="utf-8") == KEPT
 
 

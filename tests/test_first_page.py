@@ -96,7 +96,7 @@ def test_claims_have_addresses_and_not_tested_is_not_open() -> None:
         (["this machine has 2 processors", "not part of this campaign"], tables.NOT_TESTED),
     ],
 )  # fmt: skip
-def test_a_claim_that_the_machine_can_not_test_is_told_from_one_that_the_campaign_left_out(
+def test_a_claim_that_the_machine_can_not_test_is_reported_from_one_that_the_campaign_left_out(
     reasons: list[str], word: str
 ) -> None:
     (verdict,) = evaluate([claim("a", NOT_MEASURED)], 0.0)

@@ -46,22 +46,22 @@ def test_measured_data_moves_and_published_figures_stay(tmp_path: Path, monkeypa
 def test_a_folder_whose_name_is_not_utf_8_is_refused_in_a_line(tmp_path: Path, variable: str) -> None:
     words = [sys.executable, "-m", "allocpool.cli", "export", "some.tar.gz", "--profile", "smoke"]
     given = {**os.environb, os.fsencode(variable): os.fsencode(tmp_path) + b"/\xff"}
-    told = subprocess.run(words, env=given, capture_output=True, check=False)
-    assert told.returncode == 2 and told.stderr.count(b"\n") == 1 and b"Traceback" not in told.stderr, told.stderr
+    done = subprocess.run(words, env=given, capture_output=True, check=False)
+    assert done.returncode == 2 and done.stderr.count(b"\n") == 1 and b"Traceback" not in done.stderr, done.stderr
 
 
 def test_a_working_folder_that_was_deleted_is_no_matter(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     program = f"import os; os.rmdir({str(gone)!r}); from allocpool import home; print(home.data_dir())"
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", program], cwd=gone, env={**os.environ, "ALLOCPOOL_DATA": ""}, capture_output=True,
         check=False,
     )  # fmt: skip
-    assert told.returncode == 0, told.stderr
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_error_that_repeats_what_was_given_does_not_move_the_cursor() -> None:
     words = [sys.executable, "-m", "allocpool.cli", "plan", "batch", "--profile", "\x1b[2J\nmore"]
-    told = subprocess.run(words, env={**os.environ, "LC_ALL": "C"}, capture_output=True, check=False)
-    assert told.returncode == 2 and told.stderr.count(b"\n") == 1 and b"\x1b" not in told.stderr
+    done = subprocess.run(words, env={**os.environ, "LC_ALL": "C"}, capture_output=True, check=False)
+    assert done.returncode == 2 and done.stderr.count(b"\n") == 1 and b"\x1b" not in done.stderr

@@ -133,7 +133,7 @@ def test_progress_names_what_is_missing(
     statuses: dict[str, int], unavailable: dict[str, int], missing: int, complete: bool, words: str
 ) -> None:
     found = notebook.progress({"planned": 4, "statuses": statuses, "unavailable": unavailable, "missing": missing})
-    assert (found.complete, found.sentence()) == (complete, words)
+    assert (found["complete"], found["sentence"]) == (complete, words)
 
 
 def test_a_campaign_that_never_ran_leaves_an_empty_table(data: Path) -> None:

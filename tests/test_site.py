@@ -14,6 +14,7 @@ from typing import Any, Literal
 import nbformat
 import pandas as pd
 import pytest
+import seaborn as sns
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from great_tables import GT
@@ -65,6 +66,7 @@ def displayed(show: Callable[[], None]) -> list[Any]:
 ROWS = pd.DataFrame(
     {"configuration": ["heap / G1 / 25", "C++ flat"], **{f"case {n}": [1.5 * n, 2.5] for n in range(12)}}
 )
+LINE = pd.DataFrame({"series": ["pool"] * 2, "x": [1, 2], "y": [3, 4]})
 CAPTION = "Cost of a packet. One dot per trial."
 
 
@@ -82,9 +84,8 @@ def judged() -> Shown:
 
 def shown() -> list[Any]:
     """A figure with its caption, a table and claims, as notebooks display them."""
-    drawing, (axis,) = style.new_figure(1, 1, style.WIDTH, 2.0)
-    axis.plot([1.0, 2.0], [3.0, 4.0], label="pool")
-    style.describe(drawing, "A line that rises from 3 to 4.")
+    grid = sns.relplot(LINE, x="x", y="y", hue="series", kind="line")
+    drawing = style.finish(grid, "A line that rises from 3 to 4.")
     picture, caption = displayed(lambda: notebook.figure(drawing, CAPTION))
     wide = tables.plain_table(ROWS, "A wide table")
     assert isinstance(wide, GT)
@@ -232,11 +233,9 @@ LINKS = "![planted](http://planted/) [planted](http://planted/) [planted](javasc
 @pytest.mark.long
 def test_no_text_from_elsewhere_is_markup_on_any_page(tmp_path: Path) -> None:
     """Of tables, sentences, captions, figures, claims, settings, provenance, errors, names of hosts."""
-    drawing, (axis,) = style.new_figure(1, 1, style.WIDTH, 2.0)
     host = called(MARKUP + LINKS, LINKS)
-    axis.plot([1.0, 2.0], [3.0, 4.0], label=called("<planted>$\\planted$", ""))
-    axis.legend()
-    style.describe(drawing, MARKUP)
+    rows = LINE.assign(series=called("<planted>$\\planted$", ""))
+    drawing = style.finish(sns.relplot(rows, x="x", y="y", hue="series", kind="line"), MARKUP)
     table = tables.plain_table(pd.DataFrame({"group": [MARKUP], MARKUP: [MARKUP + LINKS]}), MARKUP, MARKUP, "group")
     row = {"larger": MARKUP, "smaller": MARKUP, "ratio": 2.0, "low": 1.5, "high": 2.5, "trials": 5, "remark": MARKUP}
     rows = pd.DataFrame([{**row, "p": 0.0, "p_against": 1.0, "shown": AS_PUBLISHED}])

@@ -22,7 +22,7 @@ from allocpool.site import render, require_whole
 from allocpool.trial.spec import TrialSpec
 
 RAN: set[str] = set()
-"""The modes of the trials that ran, and what listened meanwhile."""
+"""The modes of the trials that ran, and what listened during them."""
 LISTENED: dict[str, str] = {}
 MEASURED: dict[str, int] = {}
 """The records that there were before any notebook ran, with when each was written."""

@@ -1,4 +1,4 @@
-"""Building tools, allocators and the host: found, or told missing with a remedy."""
+"""Building tools, allocators and the host: found, or result missing with a remedy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_everything_that_building_needs_is_here() -> None:
     assert problems() == {"javac": None, "Maven": None, "C++ compiler": None, "CMake": None}
 
 
-def test_what_is_missing_is_told_with_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_reported_with_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     found = problems()

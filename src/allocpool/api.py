@@ -4,7 +4,7 @@
     compared = allocpool.compare(trials, a="alloc", b="pool", by=["configuration", "alive"])
     allocpool.headline(compared)
 
-Units stand in the names of columns. Every wrong argument raises `UserError`, one line that names the valid choices.
+Units are in the names of columns. Every wrong argument raises `UserError`, one line that names the valid choices.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import textwrap
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +24,11 @@ from allocpool.campaign import campaign as campaigns
 from allocpool.campaign import hosts as of_hosts
 from allocpool.campaign import profiles, single, store
 from allocpool.campaign.campaign import CampaignStatus
-from allocpool.campaign.registry import room, study_named
+from allocpool.campaign.registry import STUDY_NAMES, room, study_named
 from allocpool.decisions import EFFECT
 from allocpool.errors import UserError, unknown_choice
 from allocpool.evidence.shown import region
+from allocpool.evidence.tables import Judged, claim_rows
 from allocpool.packets import by_size
 from allocpool.packets.by_size import Headline
 from allocpool.trial.launch import environment_for, flags_of
@@ -37,12 +39,12 @@ _NUMBERS = ("ratio", "low", "high")
 
 
 def run(study: str, profile: str = "quick", minutes: float | None = None, **settings: Any) -> CampaignStatus:
-    """Measure what has no result yet, as `allocpool run` does, and return how far the campaign is.
+    """Measure what has no result yet and return how far the campaign is.
 
     Args:
         study: such as ``batch``.
         profile: ``smoke``, ``quick``, ``standard`` or ``article``.
-        minutes: in all, what was measured before included; for profiles that run sequentially.
+        minutes: total budget over all runs; for profiles that run sequentially.
         settings: other values for keys of the profile, such as ``blocks=3, configurations=["java/heap/g1/25"]``.
 
     Raises:
@@ -98,7 +100,7 @@ def load(
 
 
 def _of_hosts(study: str, profile: str, hosts: str) -> dict[str, pd.DataFrame]:
-    """The tables of a study on all hosts or one, one below the other, with ``host``."""
+    """Return the tables of a study on all hosts or one, with column ``host``."""
     every = list(of_hosts.of_hosts(study, profile))
     wanted = [one for one in every if hosts in ("all", one.host_id)]
     if not wanted:
@@ -111,7 +113,7 @@ def _of_hosts(study: str, profile: str, hosts: str) -> dict[str, pd.DataFrame]:
 
 
 class Compared(pd.DataFrame):
-    """Comparisons, a row each, that JupyterLab shows as a formatted table."""
+    """Comparisons, a row each; JupyterLab shows them as a formatted table."""
 
     @property
     def _constructor(self) -> type[Compared]:
@@ -169,23 +171,20 @@ def compare(
         raise UserError(f"a and b must differ in {column}, which is no part of by: {a!r} and {b!r}, by {keys}")
     if not margin > 1:
         raise UserError(f"margin {margin!r} is no ratio that matters: give one above 1, for example {EFFECT}")
-    groups: list[dict[str, Any]] = []
-    sides: list[tuple[pd.Series | None, pd.Series | None]] = []
+    groups: dict[tuple[Any, ...], list[pd.Series | None]] = {}
     for key, group in frame[frame[column].isin([a, b])].groupby(keys, sort=True, observed=True):
-        one, other = (group[group[column] == side] for side in (a, b))
-        if len(one) and len(other):
-            groups.append(dict(zip(keys, key, strict=True)))
-            sides.append((_costs(one, cost, column, keys), _costs(other, cost, column, keys)))
-    asked = {at: (one, other) for at, (one, other) in enumerate(sides) if one is not None and other is not None}
-    decided = decisions.decide_together(list(asked.values()), margin)
-    together = dict(zip(asked, decided, strict=True))
+        parts = [group[group[column] == side] for side in (a, b)]
+        if all(map(len, parts)):
+            groups[key] = [_costs(part, cost, column, keys) for part in parts]
+    asked = {key: (one, other) for key, (one, other) in groups.items() if one is not None and other is not None}
+    decided = dict(zip(asked, decisions.decide_together(list(asked.values()), margin), strict=True))
     rows = []
-    for place, named in enumerate(groups):
-        counts = [0 if costs is None else len(costs) for costs in sides[place]]
-        found = together.get(place) or decisions.decide([], [])
-        verdict = NOT_MEASURED if found.n == 0 else _VERDICTS.get(found.verdict) or (a if found.ratio < 1 else b)
+    for key, sides in groups.items():
+        found = decided.get(key) or decisions.decide([], [])
         figures = {"ratio": found.ratio, "low": found.low, "high": found.high}
-        rows.append({**named, **figures, "n_a": counts[0], "n_b": counts[1], "verdict": verdict})
+        counts = {name: 0 if costs is None else len(costs) for name, costs in zip(("n_a", "n_b"), sides, strict=True)}
+        verdict = NOT_MEASURED if found.n == 0 else _VERDICTS.get(found.verdict) or (a if found.ratio < 1 else b)
+        rows.append({**dict(zip(keys, key, strict=True)), **figures, **counts, "verdict": verdict})
     compared = Compared(rows, columns=[*keys, *_NUMBERS, "n_a", "n_b", "verdict"])
     compared.attrs = {"a": a, "b": b, "by": keys, "margin": margin, "cost": cost}
     return compared
@@ -195,7 +194,7 @@ _VERDICTS = {decisions.EQUIVALENT: NO_DIFFERENCE, decisions.OPEN: INCONCLUSIVE}
 
 
 def _costs(rows: pd.DataFrame, cost: str, column: str, keys: Sequence[str]) -> pd.Series | None:
-    """The costs of one side, by block; None where this machine can't run it."""
+    """Return the costs of one side by block; None where this machine can't run it."""
     if "status" in rows:
         if (rows["status"] == "unavailable").all():
             return None
@@ -252,9 +251,6 @@ def claims(study: str, profile: str = "standard") -> pd.DataFrame:
     Raises:
         UserError: an unknown study or profile, nothing is stored, or the study tests no claims.
     """
-    from allocpool.campaign.registry import STUDY_NAMES
-    from allocpool.evidence.tables import Judged, claim_rows
-
     study_named(study)
     testing = [name for name in STUDY_NAMES if (home.home() / f"src/allocpool/studies/{name}/claims.py").exists()]
     if study not in testing:
@@ -268,7 +264,7 @@ def claims(study: str, profile: str = "standard") -> pd.DataFrame:
 def theme() -> dict[str, str]:
     """Set seaborn's theme to that of the pages, and return its palette by strategy:
     ``sns.lineplot(trials, ..., hue="strategy", palette=allocpool.theme())``."""
-    from allocpool.evidence import style
+    from allocpool.evidence import style  # both import seaborn
     from allocpool.packets.style import COLOURS
 
     style.set_theme()
@@ -280,10 +276,10 @@ class Command:
     """How the process of a trial is started.
 
     Attributes:
-        again: the command that runs this trial by itself.
+        again: the command that runs this trial alone.
         process: the command line of the process.
         jvm_flags: of the JVM inside the process, without its class path; empty for C++.
-        environment: variables that are set for it, beside the few that are inherited.
+        environment: variables that are set for it; it inherits few others.
     """
 
     again: tuple[str, ...]
@@ -303,9 +299,7 @@ class Command:
 
 
 def command(spec: TrialSpec | None = None, **keys: Any) -> Command:
-    """Return the very command line, flags and environment of a trial: what `spec.json` of its folder has.
-
-    Starts and builds nothing.
+    """Return the command line, flags and environment of a trial, as in `spec.json` of its folder; starts nothing.
 
     Args:
         spec: of a trial; or instead
@@ -317,28 +311,17 @@ def command(spec: TrialSpec | None = None, **keys: Any) -> Command:
     asked = _spec(spec, keys)
     needs = asked.needs()
     stated = asked.model_dump(mode="json", exclude_none=True)
-    for key in sorted(stated.keys() - {"mode"}):
+    for key in sorted(stated.keys() - {"mode"}):  # without those that follow from others
         rest = {name: value for name, value in stated.items() if name != key}
-        stated = rest if _same(rest, asked) else stated
-    words = (f"{key}={_word(value)}" for key, value in stated.items())
+        with suppress(UserError):
+            stated = rest if single.spec_of(rest) == asked else stated
+    words = (f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in stated.items())
     return Command(
         again=("allocpool", "trial", *words),
         process=("python", "-m", "allocpool.trial.child", "FOLDER"),
         jvm_flags=flags_of(needs.jvm) if needs.jvm else (),
         environment=environment_for(needs),
     )
-
-
-def _same(stated: Mapping[str, Any], asked: TrialSpec) -> bool:
-    """Whether these keys alone make the same spec."""
-    try:
-        return single.spec_of(stated) == asked
-    except UserError:
-        return False
-
-
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _spec(spec: TrialSpec | None, keys: Mapping[str, Any]) -> TrialSpec:
@@ -352,8 +335,7 @@ def _spec(spec: TrialSpec | None, keys: Mapping[str, Any]) -> TrialSpec:
 
 
 def trial(spec: TrialSpec | None = None, **keys: Any) -> dict[str, Any]:
-    """Run one trial in a fresh process and return what it measured, as `allocpool trial` does; mode ``batch`` unless
-    ``mode`` says another.
+    """Run one trial in a fresh process and return what it measured; its ``mode`` is ``batch`` unless given.
 
     Args:
         spec: of a trial; or instead
@@ -391,10 +373,8 @@ def source(path: str, start: str, end: str) -> Source:
         lines = (home.home() / path).read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise UserError(f"{path} can't be read ({error.strerror}): give a file relative to the checkout") from None
-    first = next((place for place, line in enumerate(lines) if start in line), None)
-    last = next(
-        (place for place, line in enumerate(lines) if first is not None and place >= first and end in line), None
-    )
-    if first is None or last is None:
+    first = next((place for place, line in enumerate(lines) if start in line), len(lines))
+    last = next((place for place, line in enumerate(lines) if place >= first and end in line), None)
+    if last is None:
         raise UserError(f"{path} has no lines from {start!r} to {end!r}")
     return Source(path, first + 1, textwrap.dedent("\n".join(lines[first : last + 1])))

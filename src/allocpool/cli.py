@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import io
 import json
 import os
+import pkgutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
+_PROFILE = click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_SETTINGS = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    help="Change one key of the profile (may be repeated); in a part: PART.KEY=VALUE.",
+)  # fmt: skip
+_MINUTES = click.option("--minutes", metavar="M", help="Total budget over all runs; for sequential profiles.")
+
 _ELSEWHERE = {
     "advise": ("allocpool.advise:advise_command", "Answer for your program: allocate its messages, or pool them?"),
     "bench": ("allocpool.bench:bench_command", "Measure a part of the instrument."),
@@ -31,22 +39,16 @@ _ELSEWHERE = {
     "doctor": ("allocpool.doctor:doctor_command", "Show what this machine can run, and what is missing."),
     "gclog": ("allocpool.gclog.command:gclog_command", "Summarise garbage collection logs of JDK 11 to 27."),
 }
-"""Commands that live with what they show, and what the list of commands says of them. The list imports none of them,
-because pandas and scipy take a second."""
-
+"""Commands of other modules with their help: listing them imports no pandas, which takes a second."""
 
 _REMEDIES = {
-    errno.ENOSPC: "make room there, or ",
-    errno.EDQUOT: "make room there, or ",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room there, or "),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), ""),
+    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "it is no folder; "),
     errno.EFBIG: "raise the limit on a file's size (ulimit -f), or ",
-    errno.EROFS: "",
-    errno.EACCES: "",
-    errno.EPERM: "",
-    errno.ENOTDIR: "it is no folder; ",
-    errno.EEXIST: "it is no folder; ",
     errno.EISDIR: "it is a folder; ",
 }
-"""What to do where the operating system refuses to write, before what depends on whose folder it is."""
+"""What to do where a file can't be written, before what depends on whose folder it is."""
 
 
 def _remedy(error: OSError) -> str | None:
@@ -55,19 +57,19 @@ def _remedy(error: OSError) -> str | None:
 
     if error.errno not in _REMEDIES:
         return None
-    places = {
-        home.build_dir(): "set ALLOCPOOL_BUILD to a folder that takes files",
-        home.runtimes_dir(): "set ALLOCPOOL_RUNTIMES to a folder that takes files",
-        home.data_dir(): "set ALLOCPOOL_DATA to a folder that takes files; what is finished is kept",
-    }
     path = Path(os.fsdecode(error.filename)).absolute() if isinstance(error.filename, str | bytes) else home.data_dir()
-    found = next(
-        (found for place, found in places.items() if place in (path, *path.parents) or path in place.parents), ""
-    )
-    return _REMEDIES[error.errno] + (found or "give a file in a folder that takes files")
+    remedy = "give a file in a folder that takes files"
+    for name, place, note in (
+        ("ALLOCPOOL_DATA", home.data_dir(), "; what is finished is kept"),
+        ("ALLOCPOOL_RUNTIMES", home.runtimes_dir(), ""),
+        ("ALLOCPOOL_BUILD", home.build_dir(), ""),
+    ):
+        if place in (path, *path.parents) or path in place.parents:
+            remedy = f"set {name} to a folder that takes files{note}"
+    return _REMEDIES[error.errno] + remedy
 
 
-def _tell(error: click.UsageError) -> NoReturn:
+def _usage_error(error: click.UsageError) -> NoReturn:
     """Print a wrong option or word as any other error: one line, one prefix, status 2."""
     command = error.ctx.command_path if error.ctx else "allocpool"
     click.echo(f"allocpool: {' '.join(error.format_message().split()).rstrip('.?')}; see {command} --help", err=True)
@@ -82,13 +84,12 @@ class _OneLineErrors(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _ELSEWHERE:
-            module, _, name = _ELSEWHERE[cmd_name][0].partition(":")
-            command: click.Command = getattr(importlib.import_module(module), name)
+            command: click.Command = pkgutil.resolve_name(_ELSEWHERE[cmd_name][0])
             return command
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each command with its whole first sentence; click would cut it off."""
+        """Write each command with its first sentence, which click would cut off."""
         sentences = {name: sentence for name, (_, sentence) in _ELSEWHERE.items()}
         sentences |= {name: command.get_short_help_str(limit=200) for name, command in self.commands.items()}
         with formatter.section("Commands"):
@@ -98,13 +99,13 @@ class _OneLineErrors(click.Group):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            _tell(error)
+            _usage_error(error)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
-            _tell(error)
+            _usage_error(error)
         except UserError as error:
             click.echo(f"allocpool: {printable(str(error))}", err=True)
             sys.exit(2)
@@ -129,7 +130,7 @@ def main() -> None:
     """
     from allocpool.machine.guard import end_with_make
 
-    # A runner that is told to end must end its child first, as with Ctrl-C.
+    # On SIGTERM a runner must end its child first, as with Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     end_with_make()
     for stream in (sys.stdout, sys.stderr):
@@ -138,7 +139,7 @@ def main() -> None:
 
 
 class _TrialCommand(click.Command):
-    """A command whose help is made of the registry: the modes, or with ``mode=NAME`` the keys of one."""
+    """A command whose help lists the modes, or with ``mode=NAME`` the keys of one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # Read here because --help ends the parsing before any other word is seen.
@@ -158,7 +159,7 @@ class _TrialCommand(click.Command):
 
 @main.command(cls=_TrialCommand, context_settings=CONTEXT)
 @click.argument("settings", nargs=-1, metavar="KEY=VALUE...")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@_JSON
 @click.option("--show-command", is_flag=True, help="Print its command line; start no trial.")
 def trial(settings: tuple[str, ...], as_json: bool, show_command: bool) -> None:
     """Run one trial: one fresh process with one fixed configuration.
@@ -186,18 +187,14 @@ def trial(settings: tuple[str, ...], as_json: bool, show_command: bool) -> None:
         sys.exit(1)
 
 
-_SHOWN = 80
-"""Letters of a setting that an error repeats."""
-
-
 def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
-    """``KEY=VALUE`` words whose values are YAML, as in a profile's file."""
+    """Parse ``KEY=VALUE`` words whose values are YAML, as in a profile's file."""
     from allocpool.campaign.profiles import parsed
 
     overrides: dict[str, Any] = {}
     for word in settings:
         key, equals, value = word.partition("=")
-        shown = repr(word if len(word) <= _SHOWN else f"{word[:_SHOWN]}...")
+        shown = repr(word if len(word) <= 80 else f"{word[:80]}...")
         if key in overrides:
             raise UserError(f"--set {shown}: {key} is given twice")
         if not equals or not key:
@@ -211,15 +208,8 @@ def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     return overrides
 
 
-_SETTINGS = click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE",
-    help="Change one key of the profile (may be repeated); in a part: PART.KEY=VALUE.",
-)  # fmt: skip
-_MINUTES = click.option("--minutes", metavar="M", help="Total budget over all runs; for sequential profiles.")
-
-
 def _campaigns(study: str, profile: str, settings: tuple[str, ...]) -> list[Campaign]:
-    """The campaign of one study, with other values for some keys of its profile; or those of `all`."""
+    """Return the campaign of one study with these settings, or those of `all`."""
     from allocpool.campaign import campaign
     from allocpool.campaign.registry import STUDY_NAMES
 
@@ -244,21 +234,16 @@ def _planned(opened: Campaign) -> dict[str, Any]:
 
 @main.command(context_settings=CONTEXT)
 @click.argument("study")
-@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+@_PROFILE
 @_SETTINGS
 @_MINUTES
 @click.option("--retry", type=click.Choice(["failed"]), help="Repeat trials that did not end ok; both are kept.")
 @click.option("--scheduler", metavar="tcp://HOST:8786", help="Run on every machine of this Dask scheduler.")
 @click.option("--local-workers", metavar="N", type=click.IntRange(1, 64), help="Try a fleet here: N workers.")
 def run(
-    study: str,
-    profile: str,
-    settings: tuple[str, ...],
-    minutes: str | None,
-    retry: str | None,
-    scheduler: str | None,
+    study: str, profile: str, settings: tuple[str, ...], minutes: str | None, retry: str | None, scheduler: str | None,
     local_workers: int | None,
-) -> None:
+) -> None:  # fmt: skip
     """Run a STUDY, or all of them, under a profile; continues where an earlier run stopped.
 
     Raw trials go to data/raw, tables to data/tidy/PROFILE/STUDY. Ctrl-C loses no finished trial. A sequential profile
@@ -315,9 +300,9 @@ def _run_on_fleet(
 
 @main.command(context_settings=CONTEXT)
 @click.argument("study")
-@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+@_PROFILE
 @_SETTINGS
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@_JSON
 def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> None:
     """Show what a STUDY, or all of them, would run, and for how long; starts nothing.
 
@@ -347,7 +332,7 @@ def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> 
 @main.command(context_settings=CONTEXT)
 @click.option("--profile", default=None, help="Only this profile.")
 @click.option("--questions", is_flag=True, help="Also list each question with its verdict so far.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@_JSON
 def status(profile: str | None, questions: bool, as_json: bool) -> None:
     """Show how far each study is, how long the rest takes, and its verdicts so far; starts nothing.
 
@@ -355,40 +340,19 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
 
     Example: allocpool status --profile quick --questions
     """
-    from dataclasses import asdict
-
-    from allocpool.campaign import campaign, profiles, sequential
-    from allocpool.decisions import A_CHEAPER, B_CHEAPER, OPEN
-
-    words = {A_CHEAPER: "a cheaper", B_CHEAPER: "b cheaper", OPEN: "inconclusive"}
+    from allocpool.campaign import campaign, profiles
 
     states: dict[str, dict[str, Any]] = {}
     for name in profiles.names() if profile is None else [profile]:
         try:
             campaigns = campaign.all_of_profile(name, begun=profile is None)
-        except UserError as error:  # of one profile's file, and no reason to say nothing of the others
+        except UserError as error:  # a broken file of one profile hides no other
             if profile is not None:
                 raise
             click.echo(f"allocpool: {error}", err=True)
             continue
         for opened in campaigns:
-            state = opened.status()
-            left_s = sequential.expected_seconds(opened.missing_specs())
-            found = {**asdict(state), "complete": state.complete, "left_expected_s": left_s}
-            asked = opened.questions_table() if questions else None
-            if asked is not None:
-                found["questions"] = json.loads(asked.to_json(orient="records"))
-            states.setdefault(name, {})[opened.study.name] = found
-            if not as_json:
-                click.echo(
-                    f"{name:10} {opened.study.name:12} {state.finished:5} of {state.planned:5} finished, "
-                    f"{state.failed} not ok, {state.unavailable} can't run here, {state.missing} missing"
-                    f"{f' (about {sequential.duration(left_s)})' if state.missing else ''}; "
-                    f"{sequential.counts_in_words(state.primary, state.secondary)}"
-                )
-                if asked is not None and len(asked):
-                    shown = asked.drop(columns=["level", "effect", "question"]).replace({"verdict": words})
-                    click.echo(shown.to_string(index=False, float_format=lambda value: f"{value:.3g}", na_rep=""))
+            states.setdefault(name, {})[opened.study.name] = _state(name, opened, questions, as_json)
     if as_json:
         click.echo(json.dumps(states, indent=1))
     elif not states:
@@ -397,9 +361,37 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
         click.echo("others were not started: `allocpool status --profile NAME` lists all of a profile")
 
 
+def _state(profile: str, opened: Campaign, questions: bool, as_json: bool) -> dict[str, Any]:
+    """Return the state of a campaign, and print it unless it is wanted as JSON."""
+    from dataclasses import asdict
+
+    from allocpool.campaign import sequential
+    from allocpool.decisions import A_CHEAPER, B_CHEAPER, OPEN
+
+    state = opened.status()
+    left_s = sequential.expected_seconds(opened.missing_specs())
+    found = {**asdict(state), "complete": state.complete, "left_expected_s": left_s}
+    asked = opened.questions_table() if questions else None
+    if asked is not None:
+        found["questions"] = json.loads(asked.to_json(orient="records"))
+    if as_json:
+        return found
+    click.echo(
+        f"{profile:10} {opened.study.name:12} {state.finished:5} of {state.planned:5} finished, "
+        f"{state.failed} not ok, {state.unavailable} can't run here, {state.missing} missing"
+        f"{f' (about {sequential.duration(left_s)})' if state.missing else ''}; "
+        f"{sequential.counts_in_words(state.primary, state.secondary)}"
+    )
+    if asked is not None and len(asked):
+        words = {A_CHEAPER: "a cheaper", B_CHEAPER: "b cheaper", OPEN: "inconclusive"}
+        shown = asked.drop(columns=["level", "effect", "question"]).replace({"verdict": words})
+        click.echo(shown.to_string(index=False, float_format=lambda value: f"{value:.3g}", na_rep=""))
+    return found
+
+
 @main.command(context_settings=CONTEXT)
 @click.argument("archive", type=click.Path(dir_okay=False))
-@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+@_PROFILE
 @click.option("--raw", is_flag=True, help="Also the record of every trial; not its logs.")
 def export(archive: str, profile: str, raw: bool) -> None:
     """Write what this host measured under a profile to an ARCHIVE (.tar.gz), for import on another.
@@ -426,7 +418,7 @@ def import_archive(archive: str) -> None:
 
 
 @main.command(context_settings=CONTEXT)
-@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+@_PROFILE
 @_MINUTES
 def findings(profile: str, minutes: str | None) -> None:
     """Measure every study of a profile, run the notebooks, build the pages; prints where they are.
@@ -450,13 +442,13 @@ def findings(profile: str, minutes: str | None) -> None:
         sequential.require_sequential(campaigns)
     elif any(each.is_sequential for each in campaigns):
         asked = MINUTES
-    measured = None if asked is None else asked - pages_seconds(profile) / 60
+    pages = pages_seconds(profile) / 60
+    measured = None if asked is None else asked - pages
     if measured is not None and measured <= 0:
-        raise UserError(f"the pages alone take about {pages_seconds(profile) / 60:.1f} minutes: give more than that")
+        raise UserError(f"the pages alone take about {pages:.1f} minutes: give more than that")
     click.echo(outlook(profile, measured).sentences())
     click.echo("\n".join(sequential.announcement(campaigns)))
     campaign.run_together(campaigns, measured)
-    # Nothing more is to be measured, so that notebooks only show what there is.
     page = render(profile, jobs=usable_cores(), show_only=True)
     click.echo(sequential.outcome(campaigns))
     found = Measured(profile)
@@ -467,7 +459,7 @@ def findings(profile: str, minutes: str | None) -> None:
 
 
 @main.command(context_settings=CONTEXT)
-@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+@_PROFILE
 @click.option(
     "--execute", is_flag=True, help="Run the notebooks first, over stored or shipped results; measures nothing."
 )

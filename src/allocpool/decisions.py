@@ -1,22 +1,19 @@
-"""Decide between two sides by their trials: at any time, as often as one likes, and never wrong more often than stated.
+"""Decide between two sides by their trials, at any stopping time, with a bounded chance of a wrong verdict.
 
-Model. A trial is one value of its side, a cost; its logarithm is taken, so sides differ by a ratio. Each comparison has
-its own two variances (Welch, "The generalization of Student's problem", Biometrika 34, 1947): noise differs too much
-between cells for one that all of them share.
+Model. A trial is one positive value, a cost. Logarithms are compared, so sides differ by a ratio, and each side has its
+own variance (Welch, "The generalization of Student's problem", Biometrika 34, 1947).
 
-Looks. Whoever looks again and again, and stops when he likes what he sees, is wrong more often than one interval
-says. So intervals are made at the sizes `LOOKS` only, at levels that together miss the truth in 5%, however many looks
-there are and whatever made one stop: repeated confidence intervals (Jennison and Turnbull, "Interim analyses: the
+Looks. Intervals are made at the sample sizes `LOOKS` only, at levels that together miss the truth in 5%, however many
+looks there are and whatever made one stop: repeated confidence intervals (Jennison and Turnbull, "Interim analyses: the
 repeated confidence interval approach", JRSS B 51, 1989) with the boundaries of Wang and Tsiatis ("Approximately optimal
 one-parameter boundaries for group sequential trials", Biometrics 43, 1987), which widen with n and need no last look.
 Trials after the latest look wait for the next one.
 
-Verdicts. Cheaper: the interval lies on one side of 1. Equivalent: it lies within what does not matter, ``effect``
-either way; this goes first, since a difference that is sure and too small to matter is of no use. Else open.
+Verdicts. Equivalent: the interval lies within the equivalence margin. Cheaper: it lies on one side of 1. Else open.
 
-Many comparisons. Where several are decided together, each has its level lowered until what is decided is decided at the
-level R q / m, with R decided of m: of all that is decided, at most the share q is false in expectation (false coverage
-rate: Benjamini and Yekutieli, JASA 100, 2005; self-consistency: Blanchard and Roquain, EJS 2, 2008).
+Many comparisons. Decided together, each has the level R q / m, with R decided of m: of all that is decided, at most the
+share q is false in expectation (false coverage rate: Benjamini and Yekutieli, JASA 100, 2005; self-consistency:
+Blanchard and Roquain, EJS 2, 2008).
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,43 +35,35 @@ from allocpool.stats import Interval, ends, plural, significant
 
 Array = npt.NDArray[np.float64]
 Costs = Sequence[float] | pd.Series
-"""Of one side, a trial each: in order of time, or a series by block."""
-
-
-class _HasVerdict(Protocol):
-    """What is decided, or open."""
-
-    @property
-    def verdict(self) -> str: ...
-
-
-_Decided = TypeVar("_Decided", bound=_HasVerdict)
+"""The trials of one side: in order of time, or a series by block."""
+_Decided = TypeVar("_Decided", bound=Any)
+"""Has a ``verdict``."""
 
 CONFIDENCE = 0.95
 ALPHA = 0.05
 EFFECT = 1.10
-"""A ratio that matters, unless who asks says otherwise."""
+"""The usual equivalence margin."""
 _asked_for = [EFFECT]
 FEWEST = 5
 """Trials a side below which nothing is decided."""
 FEWEST_ESTIMATES = 3
-"""The same for figures that are worth several trials each, as that of a search."""
+"""The same for figures that are worth several trials each, as those of a search."""
 A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN = "a_cheaper", "b_cheaper", "equivalent", "open"
 
 
 def effect_that_matters() -> float:
-    """The smallest ratio that matters here, above 1: `EFFECT`, or what `judge_by` was told last."""
+    """Return the equivalence margin in force, a ratio above 1: `EFFECT`, or the last one of `judge_by`."""
     return _asked_for[-1]
 
 
 def judge_by(effect: float) -> None:
-    """From here on comparisons ask for this effect where none is given: a page judges by that of its profile."""
+    """Set the equivalence margin of comparisons that are given none: a page uses that of its profile."""
     _asked_for[-1] = effect
 
 
 @contextmanager
 def judged_by(effect: float) -> Iterator[None]:
-    """As `judge_by`, for a while."""
+    """Set it within a block."""
     _asked_for.append(effect)
     try:
         yield
@@ -84,44 +73,32 @@ def judged_by(effect: float) -> Iterator[None]:
 
 _STEP = 1.25
 _WIDENING = 0.1
-"""Delta - 1/2 of Wang and Tsiatis: 0 is Pocock's boundary, which suits decisions by few trials but ends; above 0 any
-number of looks is paid for."""
+"""Delta - 1/2 of Wang and Tsiatis: 0 is Pocock's boundary, which needs a last look; above 0 any number is covered."""
 _MOST = 2_000
 
 
-def _sizes() -> Iterator[int]:
-    size = FEWEST
-    while True:
-        yield size
-        size = max(size + 1, round(size * _STEP))
-
-
 def _sizes_to(most: int) -> tuple[int, ...]:
-    """Sizes up to the first one that is ``most`` or more."""
-    sizes = _sizes()
-    found = [next(sizes)]
+    """Return sizes up to the first one that is ``most`` or more."""
+    found = [FEWEST]
     while found[-1] < most:
-        found.append(next(sizes))
+        found.append(max(found[-1] + 1, round(found[-1] * _STEP)))
     return tuple(found)
 
 
 LOOKS = _sizes_to(_MOST)
 """Trials of each side at which there is a look: 5, 6, 8, 10, 12, 15 and so on by a quarter. Looks go on beyond the last
-of these; the boundaries are so wide there that all of them together add less than a thousandth of `ALPHA` to it."""
+of these; boundaries are so wide there that together they add less than a thousandth of `ALPHA`."""
 
 
 def _boundary(first: float, n: int) -> float:
-    """Standard deviations that a look at ``n`` trials allows, where the first one allows ``first``."""
+    """Return the standard deviations that a look at ``n`` trials allows, where the first look allows ``first``."""
     return float(first * (n / FEWEST) ** _WIDENING)
 
 
 @functools.cache
 def _crossing(first: float) -> float:
-    """The chance that a Brownian motion crosses the boundary at any look.
-
-    Its density inside the boundaries is carried from look to look by numerical integration. Source: Armitage,
-    McPherson and Rowe, "Repeated significance tests on accumulating data", JRSS A 132, 1969.
-    """
+    """Return the chance that a Brownian motion crosses the boundary at any look, by numerical integration from look to
+    look (Armitage, McPherson and Rowe, "Repeated significance tests on accumulating data", JRSS A 132, 1969)."""
     points = 241
     grid = np.linspace(-1.0, 1.0, points)
     weights = np.full(points, 2.0 / (points - 1))
@@ -141,14 +118,14 @@ def _crossing(first: float) -> float:
 
 @functools.cache
 def _boundaries() -> tuple[Array, Array]:
-    """First boundaries, and the logarithm of the chance that anything is ever crossed with them, rising."""
+    """Return first boundaries, and the logarithm of the chance of ever crossing them, rising."""
     firsts = np.arange(6.0, 1.5, -0.125)
     return firsts, np.log([_crossing(float(first)) for first in firsts])
 
 
 @functools.lru_cache(maxsize=4096)
 def nominal_level(alpha: float, n: int) -> float:
-    """The level of the interval at a look at ``n`` trials, of which all looks together miss in ``alpha`` (0 to 1)."""
+    """Return the level of the interval at a look at ``n`` trials, so that all looks together miss in ``alpha``."""
     firsts, chances = _boundaries()
     first = float(np.interp(math.log(alpha), chances, firsts))
     if math.log(alpha) < chances[0]:  # beyond the table: the first look's share of it, a union bound
@@ -157,18 +134,14 @@ def nominal_level(alpha: float, n: int) -> float:
 
 
 def look_at(n: int) -> int | None:
-    """The latest look that ``n`` trials a side have reached; None before the first."""
-    reached = None
-    for size in _sizes():
-        if size > n:
-            break
-        reached = size
-    return reached
+    """Return the latest look that ``n`` trials a side have reached; None before the first."""
+    reached = [size for size in (LOOKS if n < LOOKS[-1] else _sizes_to(n)) if size <= n]
+    return reached[-1] if reached else None
 
 
 def repeated_p(nominal: float, n: int) -> float:
-    """The one-sided chance, over all looks together, of a look as extreme as one at ``n`` trials whose own one-sided
-    chance is ``nominal``: at most ``alpha / 2`` just where the repeated interval of level ``1 - alpha`` excludes."""
+    """Return the one-sided p value over all looks of a look at ``n`` trials whose own is ``nominal``: at most
+    ``alpha / 2`` just where the repeated interval of level ``1 - alpha`` excludes."""
     return float(_repeated(np.asarray(nominal), n))
 
 
@@ -182,11 +155,10 @@ def _repeated(nominal: Array, n: int) -> Array:
 
 
 def _contrast(tops: Sequence[Array], bottoms: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """The sum of the means of ``tops`` less that of ``bottoms``, its standard error and its degrees of freedom; trials
-    along the last axis, two at least.
+    """Return the sum of the means of ``tops`` less that of ``bottoms``, its standard error and degrees of freedom.
 
-    Source: Welch 1947 with Satterthwaite's degrees of freedom ("An approximate distribution of estimates of variance
-    components", Biometrics Bulletin 2, 1946), for any number of sides.
+    Trials are along the last axis, two at least. Source: Welch 1947 with Satterthwaite's degrees of freedom ("An
+    approximate distribution of estimates of variance components", Biometrics Bulletin 2, 1946).
     """
     sides = [*tops, *bottoms]
     spreads = [side.var(axis=-1, ddof=1) / side.shape[-1] for side in sides]
@@ -200,22 +172,22 @@ def _contrast(tops: Sequence[Array], bottoms: Sequence[Array]) -> tuple[Array, A
 
 
 def welch(a: Array, b: Array, alpha: float | Array) -> tuple[Array, Array]:
-    """Difference of means and half width of its interval at ``1 - alpha``, as `_contrast` has them."""
+    """Return the difference of means and the half width of its interval; trials along the last axis."""
     middle, error, freedom = _contrast([a], [b])
     return middle, -scipy.special.stdtrit(freedom, np.asarray(alpha) / 2) * error
 
 
 def early_interval(a: Array, b: Array, alpha: float) -> tuple[Array, Array]:
-    """As `welch`, for two to four trials a side, with the degrees of freedom of the smaller side: Satterthwaite's are
-    too many where two trials happen to be close. It holds for lognormal noise; of two speeds so few may see one."""
+    """Return the same for two to four trials a side, with the degrees of freedom of the smaller side: Satterthwaite's
+    are too many where two trials happen to be close. It assumes lognormal noise."""
     error = np.sqrt(a.var(axis=-1, ddof=1) / a.shape[-1] + b.var(axis=-1, ddof=1) / b.shape[-1])
     freedom = min(a.shape[-1], b.shape[-1]) - 1
     return a.mean(axis=-1) - b.mean(axis=-1), -scipy.special.stdtrit(freedom, alpha / 2) * error
 
 
 def repeated_interval(a: Array, b: Array, alpha: float) -> tuple[Array, Array]:
-    """Ends of the interval at the latest look; logarithms along the last axis, in order of time, `FEWEST` at least on
-    each side. With those of all other looks it misses the truth in ``alpha``."""
+    """Return the ends of the interval at the latest look; logarithms along the last axis, in order of time, `FEWEST` at
+    least on each side. With those of all other looks it misses the truth in ``alpha``."""
     n = look_at(min(a.shape[-1], b.shape[-1])) or FEWEST
     middle, half = welch(a[..., :n], b[..., :n], nominal_level(alpha, n))
     return middle - half, middle + half
@@ -223,21 +195,21 @@ def repeated_interval(a: Array, b: Array, alpha: float) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Decision:
-    """What trials say of the ratio a / b.
+    """The ratio a / b.
 
     Attributes:
-        ratio: of the geometric means of the trials that the interval is made of, below `FEWEST` a side of all; NaN
-            where a side has none.
-        low, high: where the ratio lies, whenever one looks; below `FEWEST` trials a side see `early_interval`, from
-            which nothing is decided; NaN where a side has fewer than two.
+        ratio: of the geometric means of the trials that the interval uses, below `FEWEST` a side of all; NaN where a
+            side has none.
+        low, high: its interval, at any look; below `FEWEST` trials a side `early_interval`, which decides nothing; NaN
+            where a side has fewer than two.
         n: trials of the smaller side.
-        used: trials of each side that the interval is made of: those of the latest look.
+        used: trials of each side that the interval uses: those of the latest look.
         verdict: ``a_cheaper``, ``b_cheaper``, ``equivalent`` or ``open``.
-        blocks_needed: blocks of one trial a side until it is decided, if trials go on as they are; 0 when it is; None
-            when 2,000, or four times as many as there are, would not do.
+        blocks_needed: blocks of one trial a side until it is decided, at this spread; 0 when it is; None when 2,000, or
+            four times as many as there are, are too few.
         level: share of such intervals that may miss: lower where many comparisons are decided together.
         trimmed_ratio: the ratio of means without the largest and the smallest fifth of each side; NaN as ``ratio``.
-        remark: what an average would hide: two speeds, trials far off; empty when there is nothing.
+        remark: what an average would hide, two speeds or trials far off; else empty.
     """
 
     ratio: float
@@ -253,38 +225,12 @@ class Decision:
 
 
 def decide(a: Costs, b: Costs, effect: float | None = None, alpha: float = ALPHA) -> Decision:
-    """Decide one comparison by the costs of its trials, in order of time.
+    """Decide one comparison by the costs of its trials.
 
-    ``effect`` above 1 is the smallest ratio that matters, `effect_that_matters` where it is left out, here as wherever
-    two sides are compared; ``alpha`` the chance of a wrong verdict, at any stopping
-    time. Raises ValueError where a cost is not positive.
+    ``effect``: the equivalence margin, above 1; `effect_that_matters` where it is left out. ``alpha``: the chance of a
+    wrong verdict, at any stopping time. Raises ValueError where a cost is not positive.
     """
     return compare(a, b, effect, alpha).decision
-
-
-def _decide(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alpha: float) -> Decision:
-    n = min(side.size for side in (*tops, *bottoms))
-    if n == 0:
-        return Decision(math.nan, math.nan, math.nan, 0, 0, OPEN, FEWEST, alpha, math.nan, "")
-    trimmed = _as_ratio(sum(map(trimmed_mean, tops)) - sum(map(trimmed_mean, bottoms)))
-    remark = _remark([*(("a", side) for side in tops), *(("b", side) for side in bottoms)])
-    used = look_at(n)
-    if used is None:
-        low = high = math.nan
-        ratio = _as_ratio(sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms))
-        if n > 1:
-            middle, error, _ = _contrast(tops, bottoms)
-            alpha = max(alpha, ALPHA)  # nothing is decided by it, so there is nothing to be careful about
-            half = -float(scipy.special.stdtrit(n - 1, alpha / 2)) * float(error)
-            low, high = _as_ratio(float(middle) - half), _as_ratio(float(middle) + half)
-        return Decision(ratio, low, high, n, n, OPEN, FEWEST - n, alpha, trimmed, remark)
-    middle, error, freedom = _contrast([side[:used] for side in tops], [side[:used] for side in bottoms])
-    half = -float(scipy.special.stdtrit(freedom, nominal_level(alpha, used) / 2)) * float(error)
-    low_log, high_log = float(middle) - half, float(middle) + half
-    verdict = _verdict(low_log, high_log, math.log(effect))
-    needed = 0 if verdict != OPEN else _blocks_needed(tops, bottoms, math.log(effect), alpha)
-    ratio, low, high = (_as_ratio(part) for part in (float(middle), low_log, high_log))
-    return Decision(ratio, low, high, n, used, verdict, needed, alpha, trimmed, remark)
 
 
 def _remark(named: Iterable[tuple[str, Array]]) -> str:
@@ -293,14 +239,12 @@ def _remark(named: Iterable[tuple[str, Array]]) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A ratio of costs, or of products of costs: what is decided about it, and how sure one can be that it lies above
-    or below some other ratio.
+    """A decision on a ratio of costs, or of products of costs, with p values for any other ratio.
 
     Attributes:
-        decision: at the level that was asked for.
         middle, error, freedom: of the logarithm of the ratio at the latest look; NaN before the first.
-        effect: the smallest ratio that matters.
-        grain: how far the logarithm may be off besides, because figures are as coarse as that.
+        effect: the equivalence margin.
+        grain: how far the logarithm may be off besides, because figures are coarse.
     """
 
     decision: Decision
@@ -318,12 +262,12 @@ class Comparison:
     @property
     def ratio(self) -> Interval | None:
         """The ratio with its interval; None where a side has no figure."""
-        told = self.decision
-        if told.n == 0:
+        found = self.decision
+        if found.n == 0:
             return None
-        if math.isnan(told.low):
-            return Interval(told.ratio, told.ratio, told.ratio, 1, "one trial")
-        return Interval(told.ratio, told.low, told.high, told.n, "Student")
+        if math.isnan(found.low):
+            return Interval(found.ratio, found.ratio, found.ratio, 1, "one trial")
+        return Interval(found.ratio, found.low, found.high, found.n, "Student")
 
     @property
     def direction(self) -> int:
@@ -332,29 +276,26 @@ class Comparison:
 
     @property
     def equivalent(self) -> bool:
-        """Whether it is shown that no difference matters."""
+        """Whether the ratio is shown to lie within the equivalence margin."""
         return self.decision.verdict == EQUIVALENT
 
     def p_above(self, ratio: float = 1.0) -> float:
-        """The chance of so much evidence for a ratio above ``ratio``, were it not; 1 below `FEWEST` trials a side.
-
-        One-sided, and valid whenever one looks.
-        """
+        """Return the one-sided p value, at any look, of a ratio above ``ratio``; 1 below `FEWEST` trials a side."""
         return self._p(self.middle - math.log(ratio))
 
     def p_below(self, ratio: float = 1.0) -> float:
-        """As `p_above`, for a ratio below ``ratio``."""
+        """Return the same of a ratio below ``ratio``."""
         return self._p(math.log(ratio) - self.middle)
 
     @property
     def p_equal(self) -> float:
-        """The chance of so much evidence that the ratio lies within what does not matter, were it not (Schuirmann, "A
-        comparison of the two one-sided tests procedure", J. Pharmacokinetics and Biopharmaceutics 15, 1987)."""
+        """The p value of equivalence (Schuirmann, "A comparison of the two one-sided tests procedure", J.
+        Pharmacokinetics and Biopharmaceutics 15, 1987)."""
         return max(self.p_above(1 / self.effect), self.p_below(self.effect))
 
     @property
     def p_unequal(self) -> float:
-        """The chance of so much evidence that it lies outside of it, on either side, were it not."""
+        """The p value of a ratio outside the equivalence margin, on either side."""
         return min(1.0, 2 * min(self.p_above(self.effect), self.p_below(1 / self.effect)))
 
     def _p(self, distance: float) -> float:
@@ -364,64 +305,78 @@ class Comparison:
         return float(_p_of(apart, error, freedom, self.decision.used))
 
     def text(self) -> str:
-        """The ratio in words: ``3.1 times (2.9 to 3.4)``, ``no difference that matters (1.02, 0.97 to 1.08)``,
+        """Return the ratio in words: ``3.1 times (2.9 to 3.4)``, ``no difference that matters (1.02, 0.97 to 1.08)``,
         ``inconclusive (1.2, 0.9 to 1.6; about 3 more trials)``."""
-        told, ratio = self.decision, self.ratio
+        found, ratio = self.decision, self.ratio
         if ratio is None:
             return "not measured"
         if self.direction:
             return ratio.text(3, "times")
-        spread = "one trial" if ratio.method == "one trial" else ends(told.low, told.high)
-        figures = f"{significant(told.ratio)}, {spread}"
+        spread = "one trial" if ratio.method == "one trial" else ends(found.low, found.high)
+        figures = f"{significant(found.ratio)}, {spread}"
         if self.equivalent:
             return f"no difference that matters ({figures})"
-        more = "too noisy" if told.blocks_needed is None else f"about {plural(told.blocks_needed, 'more trial')}"
+        more = "too noisy" if found.blocks_needed is None else f"about {plural(found.blocks_needed, 'more trial')}"
         return f"inconclusive ({figures}; {more})"
 
 
 def compare(numerator: Costs, denominator: Costs, effect: float | None = None, alpha: float = ALPHA) -> Comparison:
-    """Set two sides against each other; as `decide`, with all that follows from it.
-
-    NaN are left out. A series by block is taken in the order of its blocks.
-    """
+    """Compare two sides, as `decide`; NaN are left out, a series by block is taken in the order of its blocks."""
     return compare_products([numerator], [denominator], effect, alpha)
 
 
 def compare_with(values: Costs, constant: float, effect: float | None = None, alpha: float = ALPHA) -> Comparison:
-    """As `compare`, for one side over a constant above 0 (Student's t of one sample): of what is said to be "at most"
-    or "less than" so much."""
+    """Compare one side with a constant above 0 (Student's t of one sample)."""
     return _of_logs([_logs(values) - math.log(constant)], [], effect, alpha)
 
 
 def compare_products(
     numerators: Sequence[Costs], denominators: Sequence[Costs], effect: float | None = None, alpha: float = ALPHA
 ) -> Comparison:
-    """As `compare`, for products of sides over products of sides: of the ratio a / b over the ratio c / d, a and d are
-    the numerators."""
+    """Compare products of sides: of the ratio a / b over the ratio c / d, a and d are the numerators."""
     tops, bottoms = ([_logs(side) for side in sides] for sides in (numerators, denominators))
     return _of_logs(tops, bottoms, effect, alpha)
 
 
 def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float | None, alpha: float) -> Comparison:
-    effect = effect or effect_that_matters()
-    decision = _decide(tops, bottoms, effect, alpha)
-    if look_at(decision.n) is None:
-        return Comparison(decision, math.nan, math.nan, math.nan, effect)
-    sides = ([side[: decision.used] for side in which] for which in (tops, bottoms))
+    effect, n = effect or effect_that_matters(), min(side.size for side in (*tops, *bottoms))
+    if n == 0:
+        nothing = Decision(math.nan, math.nan, math.nan, 0, 0, OPEN, FEWEST, alpha, math.nan, "")
+        return Comparison(nothing, math.nan, math.nan, math.nan, effect)
+    trimmed = _as_ratio(sum(map(trimmed_mean, tops)) - sum(map(trimmed_mean, bottoms)))
+    remark = _remark([*(("a", side) for side in tops), *(("b", side) for side in bottoms)])
+    used = look_at(n)
+    if used is None:
+        middle = float(sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms))
+        half = math.nan
+        if n > 1:
+            alpha = max(alpha, ALPHA)  # it decides nothing, so there is nothing to adjust for
+            half = -float(scipy.special.stdtrit(n - 1, alpha / 2) * _contrast(tops, bottoms)[1])
+        ratio, low, high = (_as_ratio(middle + part) for part in (0.0, -half, half))
+        early = Decision(ratio, low, high, n, n, OPEN, FEWEST - n, alpha, trimmed, remark)
+        return Comparison(early, math.nan, math.nan, math.nan, effect)
+    sides = ([side[:used] for side in which] for which in (tops, bottoms))
     middle, error, freedom = (float(part) for part in _contrast(*sides))
+    half = -float(scipy.special.stdtrit(freedom, nominal_level(alpha, used) / 2)) * error
+    verdict = _verdict(middle - half, middle + half, math.log(effect))
+    needed = 0 if verdict != OPEN else _blocks_needed(tops, bottoms, math.log(effect), alpha)
+    ratio, low, high = (_as_ratio(middle + part) for part in (0.0, -half, half))
+    decision = Decision(ratio, low, high, n, used, verdict, needed, alpha, trimmed, remark)
     return Comparison(decision, middle, error, freedom, effect)
 
 
 def of_estimate(
     middle: float, error: float, n: int, grain: float = 0.0, effect: float | None = None, alpha: float = ALPHA
 ) -> Comparison:
-    """A comparison by an estimated logarithm of a ratio and its standard error, out of ``n`` figures of the smaller
-    side, whose freedom it has; ``grain`` is how coarse they are. `FEWEST_ESTIMATES` do where each is worth several
-    trials, as that of a search; fewer than `FEWEST` are taken for a look at so many."""
+    """Compare by an estimated logarithm of a ratio and its standard error, from ``n`` figures of the smaller side.
+
+    ``grain``: how coarse they are. Each is worth several trials, so `FEWEST_ESTIMATES` are enough; fewer than `FEWEST`
+    count as a look at so many.
+    """
     used, effect = look_at(n) or FEWEST, effect or effect_that_matters()
     if n < FEWEST_ESTIMATES:
-        told = Decision(math.exp(middle), math.nan, math.nan, n, n, OPEN, FEWEST_ESTIMATES - n, alpha, math.nan, "")
-        return Comparison(told, math.nan, math.nan, math.nan, effect)
+        few = Decision(math.exp(middle), math.nan, math.nan, n, n, OPEN, FEWEST_ESTIMATES - n, alpha, math.nan, "")
+        return Comparison(few, math.nan, math.nan, math.nan, effect)
     half = grain - float(scipy.special.stdtrit(n - 1, nominal_level(alpha, used) / 2)) * error
     low, high, margin = middle - half, middle + half, math.log(effect)
     verdict = _verdict(low, high, margin)
@@ -438,8 +393,8 @@ def of_estimate(
 
 @dataclass(frozen=True)
 class _Means(Comparison):
-    """A ratio of means that may be zero or negative: each ratio is tested as a difference, ``top`` less so many times
-    ``bottom``, and a ratio that differs from 1 counts only where the difference itself points there."""
+    """A ratio of means that may be zero or negative: ``top`` less so many times ``bottom`` is tested, and a ratio other
+    than 1 counts only where the difference itself points there."""
 
     top: Array = field(kw_only=True)
     bottom: Array = field(kw_only=True)
@@ -462,7 +417,7 @@ class _Means(Comparison):
 def compare_means(
     numerator: pd.Series, denominator: pd.Series, effect: float | None = None, alpha: float = ALPHA
 ) -> Comparison:
-    """As `compare`, for figures that may be zero or negative, as slopes may: the ratio of arithmetic means.
+    """Compare figures that may be zero or negative, as slopes may: the ratio of arithmetic means.
 
     Its interval is Fieller's ("Some problems in interval estimation", JRSS B 16, 1954), unbounded where the denominator
     is not shown to differ from zero; the ratio is NaN where the denominator is not above zero.
@@ -474,25 +429,25 @@ def compare_means(
     used = look_at(n) or n
     ratio, trimmed = _quotient(top.mean(), bottom.mean()), _quotient(trimmed_mean(top), trimmed_mean(bottom))
     remark = _remark((name, np.log(side)) for name, side in (("a", top), ("b", bottom)) if (side > 0).all())
-    told = Decision(ratio, math.nan, math.nan, n, used, OPEN, FEWEST - n, alpha, trimmed, remark)
+    found = Decision(ratio, math.nan, math.nan, n, used, OPEN, FEWEST - n, alpha, trimmed, remark)
     if n == 1:
-        return _Means(told, math.nan, math.nan, math.nan, effect, top=top, bottom=bottom)
+        return _Means(found, math.nan, math.nan, math.nan, effect, top=top, bottom=bottom)
     top, bottom = top[:used], bottom[:used]
     middle, error, freedom = (float(part) for part in _contrast([top], [bottom]))
-    if used < FEWEST:
-        reach = -float(scipy.special.stdtrit(n - 1, alpha / 2))
-        low, high = _fieller(top, bottom, reach)
-        return _Means(replace(told, low=low, high=high), middle, error, freedom, effect, top=top, bottom=bottom)
-    reach = -float(scipy.special.stdtrit(freedom, nominal_level(alpha, used) / 2))
+    early = used < FEWEST
+    freedom_of_reach, level = (n - 1, alpha) if early else (freedom, nominal_level(alpha, used))
+    reach = -float(scipy.special.stdtrit(freedom_of_reach, level / 2))
     low, high = _fieller(top, bottom, reach)
-    verdict = (
-        EQUIVALENT if 1 / effect < low and high < effect
-        else _verdict(middle - reach * error, middle + reach * error, 0.0)
-    )  # fmt: skip
-    margin = abs(float(bottom.mean())) * (effect - 1)
-    needed = 0 if verdict != OPEN else _blocks_needed([top], [bottom], margin, alpha)
-    told = replace(told, low=low, high=high, verdict=verdict, blocks_needed=needed)
-    return _Means(told, middle, error, freedom, effect, top=top, bottom=bottom)
+    found = replace(found, low=low, high=high)
+    if not early:
+        verdict = (
+            EQUIVALENT if 1 / effect < low and high < effect
+            else _verdict(middle - reach * error, middle + reach * error, 0.0)
+        )  # fmt: skip
+        margin = abs(float(bottom.mean())) * (effect - 1)
+        needed = 0 if verdict != OPEN else _blocks_needed([top], [bottom], margin, alpha)
+        found = replace(found, verdict=verdict, blocks_needed=needed)
+    return _Means(found, middle, error, freedom, effect, top=top, bottom=bottom)
 
 
 def _quotient(top: float, bottom: float) -> float:
@@ -500,7 +455,7 @@ def _quotient(top: float, bottom: float) -> float:
 
 
 def _fieller(top: Array, bottom: Array, reach: float) -> tuple[float, float]:
-    """Ends of the interval of the ratio of two means, ``reach`` standard errors wide."""
+    """Return the ends of the interval of the ratio of two means, ``reach`` standard errors wide."""
     a, b = float(top.mean()), float(bottom.mean())
     var_a, var_b = (reach**2 * float(side.var(ddof=1)) / side.size for side in (top, bottom))
     known = b**2 - var_b
@@ -511,10 +466,12 @@ def _fieller(top: Array, bottom: Array, reach: float) -> tuple[float, float]:
 
 
 def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs], ratio: float = 1.0) -> float:
-    """The chance of so much evidence that one of ``costs``, times ``ratio``, is below all ``rivals``, were none: the
-    trials that choose the one also judge it, so each is put to all rivals (intersection-union: Berger, "Multiparameter
-    hypothesis testing and acceptance sampling", Technometrics 24, 1982) and the best of them is paid for as often as
-    there was a choice (Bonferroni)."""
+    """Return the p value that one of ``costs``, times ``ratio``, is below all ``rivals``.
+
+    The same trials choose the one and judge it: each is compared with all rivals (intersection-union: Berger,
+    "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24, 1982), and the best is adjusted for
+    the number of choices (Bonferroni).
+    """
     against = [_logs(rival) for rival in rivals.values()]
     chances = [
         max((float(p_above(rival, cost, ratio)) for rival in against), default=1.0)
@@ -524,7 +481,7 @@ def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs], ratio: f
 
 
 def p_above(top: Array, bottom: Array, ratio: float = 1.0) -> Array:
-    """`Comparison.p_above` of many comparisons at once: logarithms along the last axis, in order of time."""
+    """Return `Comparison.p_above` of many comparisons at once: logarithms along the last axis, in order of time."""
     used = look_at(min(top.shape[-1], bottom.shape[-1]))
     if used is None:
         return np.ones(np.broadcast_shapes(top.shape[:-1], bottom.shape[:-1]))
@@ -548,12 +505,12 @@ def decide_together(
 def compare_together(
     comparisons: Sequence[tuple[Costs, Costs]], effect: float | None = None, alpha: float = ALPHA
 ) -> list[Comparison]:
-    """As `compare`, each at the level at which all are decided together (`decide_together`)."""
+    """Compare each at the level at which all are decided together."""
     return together([functools.partial(compare, a, b, effect) for a, b in comparisons], alpha)
 
 
 def together(comparisons: Sequence[Callable[[float], _Decided]], alpha: float = ALPHA) -> list[_Decided]:
-    """As `compare_together`, for comparisons of any kind, each made at a level."""
+    """Make comparisons of any kind, each a function of its level, at the level at which all are decided together."""
     decided = len(comparisons)
     while True:
         level = alpha * max(decided, 1) / max(len(comparisons), 1)
@@ -565,45 +522,15 @@ def together(comparisons: Sequence[Callable[[float], _Decided]], alpha: float = 
 
 
 @dataclass(frozen=True)
-class Mean:
-    """The mean of trials (or of their logarithms) at the latest look, its standard ``error``, NaN of one trial, and
-    the number ``n`` of trials."""
-
-    middle: float
-    error: float
-    n: int
-
-    def bounds(self, alpha: float = ALPHA) -> tuple[float, float]:
-        """Where the true mean lies, each end missed with chance ``alpha / 2``, whenever one looks; below `FEWEST`
-        trials with that chance at this look; NaN of one trial."""
-        level = alpha if self.n < FEWEST else nominal_level(alpha, self.n)
-        half = -float(scipy.special.stdtrit(max(1, self.n - 1), level / 2)) * self.error
-        return self.middle - half, self.middle + half
-
-
-def mean_of(trials: Sequence[float] | Array) -> Mean:
-    """The mean of trials in order of time.
-
-    Raises ValueError where there is none.
-    """
-    values = np.asarray(trials, dtype=np.float64)
-    if not values.size:
-        raise ValueError("a mean needs at least one trial")
-    values = values[: look_at(values.size)]
-    n = values.size
-    return Mean(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
-
-
-@dataclass(frozen=True)
 class Combined:
-    """One comparison made on several hosts, each a block of its own, and combined.
+    """One comparison combined over hosts.
 
     Attributes:
-        ratio: a / b over hosts, their geometric mean; NaN without any.
-        low, high: where the mean over such hosts lies; NaN of one host, which says nothing of others.
-        hosts: those with an interval of their own.
+        ratio: the geometric mean over hosts of a / b; NaN without any.
+        low, high: the interval of the mean over such hosts; NaN of one host.
+        hosts: those with an interval.
         spread: standard deviation between hosts beyond their own noise, as a ratio: 1 where none is seen.
-        next_low, next_high: where one more such host would lie; NaN of fewer than three.
+        next_low, next_high: the interval of one more such host; NaN of fewer than three.
         verdict: as of a `Decision`, of the mean over hosts.
     """
 
@@ -761,21 +688,3 @@ def shape_of(logs: Array) -> str:
         if count := int(far.sum()):
             return f"{count} of {ordered.size} trials far off"
     return ""
-
-
-def in_words(decision: Decision, a: str, b: str) -> str:
-    """The verdict as a sentence about two names; ``open`` says about how much more it would take."""
-    ratio = f"{a} / {b} is {significant(decision.ratio)}"
-    more = plural(decision.blocks_needed or 0, "more block")
-    if math.isnan(decision.low):
-        return f"open: {ratio}, spread unknown, {more}"
-    span = ends(decision.low, decision.high)
-    if decision.verdict == OPEN:
-        wait = "too noisy to decide" if decision.blocks_needed is None else f"about {more}"
-        return f"open: {ratio} ({span}), {wait}"
-    if decision.verdict == EQUIVALENT:
-        return f"no difference that matters between {a} and {b}: {significant(decision.ratio)} ({span})"
-    cheap, dear = (a, b) if decision.verdict == A_CHEAPER else (b, a)
-    turned = replace(decision, ratio=1 / decision.ratio, low=1 / decision.high, high=1 / decision.low)
-    shown = turned if decision.verdict == A_CHEAPER else decision
-    return f"{cheap} is cheaper than {dear} by {significant(shown.ratio)} ({ends(shown.low, shown.high)})"

@@ -1,15 +1,14 @@
-"""What this machine can run, what is missing, and how to get it.
-
-Every runtime is really started with every collector; nothing is concluded from a version number.
-"""
+"""What this machine can run, what is missing, and how to get it; starts every runtime with every collector."""
 
 from __future__ import annotations
 
 import json
 import resource
 import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +21,7 @@ from allocpool.compile import check_module, java_modules, module_release
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
-from allocpool.prerequisites import tools
+from allocpool.prerequisites import Part, tools
 from allocpool.runtimes import (
     COLLECTORS,
     Jvm,
@@ -59,39 +58,27 @@ class _Report(BaseModel):
 
 
 class CollectorReport(_Report):
-    """One cell of the table of runtimes and collectors.
-
-    ``absent`` means that the runtime never had it, ``fails`` that it has it and does not start here.
-    """
+    """One cell of the table; ``absent``: the runtime never had it, ``fails``: it does not start here."""
 
     collector: str
     state: Literal["runs", "absent", "fails"]
-    problem: str | None
+    problem: str | None = None
 
 
 class RuntimeReport(_Report):
-    """One feature release: the runtime that trials would use, or why there is none."""
+    """The runtime of one feature release that trials would use, or why there is none."""
 
     feature: int
-    version: str | None
-    vendor: str | None
-    home: Path | None
-    origin: str | None
-    problem: str | None
-    collectors: tuple[CollectorReport, ...]
-
-
-class Part(_Report):
-    """Anything else: ``found`` says what is there, ``problem`` what is wrong with it and how to mend it."""
-
-    name: str
-    essential: bool
-    found: str | None
-    problem: str | None
+    version: str | None = None
+    vendor: str | None = None
+    home: Path | None = None
+    origin: str | None = None
+    problem: str | None = None
+    collectors: tuple[CollectorReport, ...] = ()
 
 
 class Diagnosis(_Report):
-    """All that was found; ``ready`` if the essentials are there."""
+    """All that was found; ``ready`` if the essentials are there, ``outlook`` how noisy the machine is, where asked."""
 
     ready: bool
     host: Host
@@ -102,28 +89,26 @@ class Diagnosis(_Report):
     allocators: tuple[Part, ...]
     system: tuple[Part, ...]
     outlook: Outlook | None = None
-    """How noisy the machine is, where that was asked for, too."""
 
     def packages(self) -> tuple[str, ...]:
-        """Debian packages that bring what is missing, for the parts that come as one."""
+        """Return the Debian packages that bring missing parts."""
         parts = (*self.building, *self.allocators, *self.system)
         return tuple(dict.fromkeys(_DEBIAN[part.name] for part in parts if part.problem and part.name in _DEBIAN))
 
     def missing(self) -> tuple[str, ...]:
-        """One line for everything that is missing or does not work, essentials first."""
-        parts = (*self.building, *self.java_modules, *self.allocators, *self.system)
-        essential = [part.problem for part in parts if part.essential and part.problem]
-        other = [part.problem for part in parts if not part.essential and part.problem]
-        runtimes = [runtime.problem for runtime in self.runtimes if runtime.problem]
-        cells = [c.problem for runtime in self.runtimes for c in runtime.collectors if c.problem]
-        return (*essential, *runtimes, *cells, *other)
+        """Return a line for everything that is missing or does not work, essentials first."""
+        cells = (cell for runtime in self.runtimes for cell in runtime.collectors)
+        parts: tuple[Part | RuntimeReport | CollectorReport, ...] = (
+            *self.building, *self.runtimes, *cells, *self.java_modules, *self.allocators, *self.system,
+        )  # fmt: skip
+        return tuple(part.problem for part in parts if part.problem)
 
 
 def diagnose() -> Diagnosis:
-    """Look at everything; takes a few seconds, most of them starting Java."""
+    """Look at everything; takes some seconds, most of them starting Java."""
     host = read_host()
     runtimes = _runtimes()
-    building = _building()
+    building = tools()
     usable = any(cell.state == "runs" for runtime in runtimes for cell in runtime.collectors)
     return Diagnosis(
         ready=usable and not any(part.problem for part in building),
@@ -132,8 +117,8 @@ def diagnose() -> Diagnosis:
         runtimes=runtimes,
         building=building,
         java_modules=_modules(),
-        allocators=(*(_allocator(name) for name in ALLOCATORS), _boost()),
-        system=(_perf(), _valgrind(), _descriptors(), _huge_pages(host), _browser()),
+        allocators=(*(_part(name, partial(_allocator, name)) for name in ALLOCATORS), _part("boost_pool", _boost)),
+        system=_system(host),
     )
 
 
@@ -146,116 +131,71 @@ def _runtime(feature: int) -> RuntimeReport:
     try:
         runtime = find_runtime(feature)
     except UserError as error:
-        return RuntimeReport(
-            feature=feature,
-            version=None,
-            vendor=None,
-            home=None,
-            origin=None,
-            problem=str(error),
-            collectors=(),
-        )
-    return RuntimeReport(**asdict(runtime), problem=None, collectors=tuple(_cell(runtime, name) for name in COLLECTORS))
+        return RuntimeReport(feature=feature, problem=str(error))
+    return RuntimeReport(**asdict(runtime), collectors=tuple(_cell(runtime, name) for name in COLLECTORS))
 
 
 def _cell(runtime: Runtime, collector: str) -> CollectorReport:
     if not COLLECTORS[collector].is_on(runtime.feature):
-        return CollectorReport(collector=collector, state="absent", problem=None)
+        return CollectorReport(collector=collector, state="absent")
     try:
         verify_flags(runtime, jvm_flags(Jvm("", runtime.feature, collector, _PROBE_HEAP_MB, pre_touch=False)))
     except UserError as error:
         return CollectorReport(collector=collector, state="fails", problem=str(error))
-    return CollectorReport(collector=collector, state="runs", problem=None)
+    return CollectorReport(collector=collector, state="runs")
 
 
-def _building() -> tuple[Part, ...]:
-    return tuple(
-        Part(
-            name=tool.name,
-            essential=True,
-            found=f"{tool.version} ({tool.path})" if tool.path else None,
-            problem=tool.problem,
-        )
-        for tool in tools()
-    )
+def _part(name: str, find: Callable[[], str | None]) -> Part:
+    try:
+        return Part(name, find())
+    except UserError as error:
+        return Part(name, None, str(error))
 
 
 def _modules() -> tuple[Part, ...]:
     try:
         javac = find_javac()
-    except UserError:  # already told among the tools
+    except UserError:  # reported among the tools
         return ()
-    parts = []
-    for module in java_modules():
-        problem = None
-        try:
-            check_module(module, javac)
-        except UserError as error:
-            problem = str(error)
-        parts.append(Part(name=module, essential=False, found=f"for Java {module_release(module)}", problem=problem))
-    return tuple(parts)
+
+    def check(module: str) -> str:
+        check_module(module, javac)
+        return f"for Java {module_release(module)}"
+
+    return tuple(_part(module, partial(check, module)) for module in java_modules())
 
 
-def _allocator(name: str) -> Part:
-    try:
-        library = find_allocator(name)
-    except UserError as error:
-        return Part(name=name, essential=False, found=None, problem=str(error))
-    return Part(name=name, essential=False, found=str(library) if library else "the C library's own", problem=None)
+def _allocator(name: str) -> str:
+    return str(find_allocator(name) or "the C library's own")
 
 
-def _perf() -> Part:
-    problem = why_not_counted("hardware")
-    return Part(
-        name="hardware counters", essential=False, found=None if problem else "perf_event_open", problem=problem
-    )
-
-
-def _valgrind() -> Part:
-    problem = why_not_counted("simulated")
-    return Part(name="simulated counters", essential=False, found=shutil.which("valgrind"), problem=problem)
-
-
-def _boost() -> Part:
+def _boost() -> str | None:
+    check_boost()
     boost = find_boost()
-    try:
-        check_boost()
-    except UserError as error:
-        return Part(name="boost_pool", essential=False, found=None, problem=str(error))
-    return Part(name="boost_pool", essential=False, found=f"Boost {boost.version}" if boost else None, problem=None)
+    return f"Boost {boost.version}" if boost else None
 
 
-def _descriptors() -> Part:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    ceiling = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
-    few = soft != resource.RLIM_INFINITY and soft < _FEW_DESCRIPTORS
-    return Part(
-        name="open files",
-        essential=False,
-        found=f"{'unlimited' if soft == resource.RLIM_INFINITY else soft} (at most {ceiling})",
-        problem=f"open files: {soft} at once, {_FEW_DESCRIPTORS} are better: ulimit -n {_FEW_DESCRIPTORS}"
-        if few
-        else None,
-    )
-
-
-def _huge_pages(host: Host) -> Part:
-    return Part(
-        name="transparent huge pages",
-        essential=False,
-        found=host.transparent_huge_pages or "not offered",
-        problem=None,
-    )
-
-
-def _browser() -> Part:
+def _system(host: Host) -> tuple[Part, ...]:
+    hardware, simulated = why_not_counted("hardware"), why_not_counted("simulated")
+    limits = [
+        "unlimited" if limit == resource.RLIM_INFINITY else limit
+        for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
+    ]
+    few = isinstance(limits[0], int) and limits[0] < _FEW_DESCRIPTORS
+    more = f"open files: {limits[0]} at once, {_FEW_DESCRIPTORS} are better: ulimit -n {_FEW_DESCRIPTORS}"
     browser = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
-    problem = None if browser else "a browser for the site's tests is missing: install chromium (Debian)"
-    return Part(name="chromium", essential=False, found=browser, problem=problem)
+    missing = "a browser for the site's tests is missing: install chromium (Debian)"
+    return (
+        Part("hardware counters", None if hardware else "perf_event_open", hardware),
+        Part("simulated counters", shutil.which("valgrind"), simulated),
+        Part("open files", f"{limits[0]} (at most {limits[1]})", more if few else None),
+        Part("transparent huge pages", host.transparent_huge_pages or "not offered"),
+        Part("chromium", browser, None if browser else missing),
+    )
 
 
 def as_text(diagnosis: Diagnosis) -> str:
-    """The diagnosis for a reader: a table of runtimes and collectors, the parts, and what is missing."""
+    """Return a diagnosis as text: the table of runtimes and collectors, the parts, and what is missing."""
     host = diagnosis.host
     lines = [
         f"{host.cpu_model}, {host.logical_cores} hardware threads, {host.memory_mb} MB of memory "
@@ -312,7 +252,7 @@ def doctor_command(as_json: bool, data: bool) -> None:
     Example: allocpool doctor --json
     """
     if data:
-        _tell_damages(as_json)
+        _report_damages(as_json)
         return
     diagnosis = diagnose().model_copy(update={"outlook": outlook("quick", MINUTES)})
     click.echo(diagnosis.model_dump_json(indent=2) if as_json else as_text(diagnosis))
@@ -320,7 +260,7 @@ def doctor_command(as_json: bool, data: bool) -> None:
         raise SystemExit(1)
 
 
-def _tell_damages(as_json: bool) -> None:
+def _report_damages(as_json: bool) -> None:
     found = list(damages())
     if as_json:
         click.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))

@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 if TYPE_CHECKING:
-    # For the annotations only: errors are also told before anything is installed.
+    # For annotations only: errors are also reported before anything is installed.
     from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError
     from pydantic_core import CoreSchema
 
@@ -18,28 +18,27 @@ class UserError(Exception):
     """A setting, file or machine does not allow what was asked; the message is one complete line."""
 
     def _render_traceback_(self) -> list[str]:
-        """IPython's hook: a notebook shows the line and nothing else."""
+        """Show only the line in a notebook (IPython's hook)."""
         return [f"{type(self).__name__}: {self}"]
 
 
 def unknown_choice(what: str, value: object, valid: Iterable[object]) -> UserError:
-    """The error for a value outside a closed list: names what, the value and every valid choice."""
+    """Return the error for a value outside a closed list; names every valid choice."""
     return UserError(f"unknown {what} {value!r}: choose one of {', '.join(str(v) for v in valid)}")
 
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """Metadata of an ``Annotated`` field whose values are the words of a table, which a Literal can't name.
+    """Metadata of an ``Annotated`` field whose values are the keys of a table, which a Literal can't name.
 
-    ``what`` is the word's kind in an error; ``valid`` the table or its keys. Equal only to itself: types must be
-    hashable, and tables are not.
+    ``what``: the kind of value in errors. Equal only to itself: types must be hashable, and tables are not.
     """
 
     what: str
     valid: Collection[Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Pydantic's hook: the field's own type first, then membership."""
+        """Check the field's own type, then membership (pydantic's hook)."""
         from pydantic_core import core_schema
 
         return core_schema.no_info_after_validator_function(self._checked, handler(source))
@@ -51,7 +50,7 @@ class OneOf:
 
 
 def choices_of(annotation: Any, metadata: Iterable[Any] = ()) -> tuple[Any, ...]:
-    """The closed list that a field's type allows, through ``Annotated``, unions with None and tuples; else empty."""
+    """Return the closed list that a field's type allows, if any, in ``Annotated``, unions with None and tuples."""
     for item in metadata:
         if isinstance(item, OneOf):
             return tuple(item.valid)
@@ -67,17 +66,16 @@ def choices_of(annotation: Any, metadata: Iterable[Any] = ()) -> tuple[Any, ...]
 
 
 def from_validation(what: str, error: ValidationError, model: type[BaseModel]) -> UserError:
-    """Every complaint of a pydantic model on one line; an unknown key or word names those that exist."""
+    """Return every complaint of a pydantic model on one line, with the valid keys and choices."""
     found = [item for item in error.errors() if item["type"] != "default_factory_not_called"]
     # A misspelt key is also a missing one: it is named first.
     found.sort(key=lambda item: item["type"] != "extra_forbidden")
-    # Several misspelt keys of one model have the same valid ones: those are reported after the last.
     complaints = [_complaint(item, model, after) for item, after in zip(found, [*found[1:], None], strict=True)]
     return UserError(f"{what}: " + "; ".join(complaints).replace("\n", " "))
 
 
 def _place(model: Any, place: tuple[int | str, ...]) -> tuple[tuple[Any, ...], list[str]]:
-    """At a place inside a model and the models in it: the closed list of the field there, and the keys beside it."""
+    """Return the closed list of the field at a place inside a model, and all keys at its level."""
     choices: tuple[Any, ...] = ()
     keys: list[str] = []
     for part in place:
@@ -131,7 +129,7 @@ def in_one_line(error: ValidationError) -> str:
 
 
 def _complaint(item: Any, model: type[BaseModel], after: Any) -> str:
-    """One complaint; the one ``after`` it, if any, reports the valid keys where they are the same."""
+    """Return one complaint; where the one ``after`` it has the same valid keys, only that one lists them."""
     place = tuple(part for part in item["loc"] if part != "[key]")  # pydantic's word for a key of a mapping
     key = ".".join(str(part) for part in place)
     kind, value = item["type"], item["input"]

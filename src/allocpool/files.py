@@ -1,6 +1,6 @@
-"""Files that several processes may want at once: a lock between them, and writes seen whole or not at all.
+"""Files that processes share: locks, and atomic writes.
 
-A name may have been given by a user, or planted by another one: only regular files are opened or replaced.
+A name may come from a user or be planted by another one: only regular files are opened or replaced.
 """
 
 from __future__ import annotations
@@ -27,11 +27,7 @@ _KINDS = {
 
 
 def require_regular(path: Path, found: os.stat_result) -> None:
-    """Check that what was found at ``path`` is a regular file.
-
-    Raises:
-        UserError: it is not; names what it is.
-    """
+    """Raise `UserError`, which names what it is, where what was found at ``path`` is no regular file."""
     if not stat.S_ISREG(found.st_mode):
         kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no file")
         raise UserError(f"{path} is {kind}, not a regular file: give the name of a regular file, or a new one")
@@ -53,11 +49,11 @@ def read_regular(path: Path, most_bytes: int) -> bytes:
 
 
 def open_lock(path: Path, mode: int = 0o666) -> int:
-    """Return a descriptor of the regular file ``path``, made with ``mode`` whatever the umask where there is none.
+    """Return a descriptor of the regular file ``path``, created with ``mode`` whatever the umask where missing.
 
-    A link is not followed: whoever may write to the folder could have it lead to another file.
-    Linux refuses ``O_CREAT`` on another user's file in a sticky folder (proc(5), protected_regular), so creation is
-    tried only where there is no file.
+    Links are not followed: others who may write to the folder could have them lead to another file.
+    Linux refuses ``O_CREAT`` on another user's file in a sticky folder (proc(5), protected_regular), so it is tried
+    only where there is no file.
 
     Raises:
         UserError: there is another kind of file, or one that has a second name.
@@ -87,7 +83,7 @@ def open_lock(path: Path, mode: int = 0o666) -> int:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on ``path`` (created if missing) between processes; wait for it."""
+    """Wait for an exclusive lock between processes on ``path``, created if missing, and hold it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with os.fdopen(open_lock(path, 0o644), "r+") as file:
         # Closing the file releases the lock, also when the process dies.
@@ -96,20 +92,16 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` (UTF-8) so that a reader finds the old file or the whole new one.
-
-    Raises:
-        UserError, OSError: as `replacing`.
-    """
+    """Write ``text`` (UTF-8) so that readers find the old file or the complete new one; errors as of `replacing`."""
     with replacing(path) as scratch:
         scratch.write_text(text, encoding="utf-8")
 
 
 def replaceable(path: Path) -> os.stat_result | None:
-    """Return what is known of the regular file that ``path`` names; None where there is nothing.
+    """Return the status of the regular file ``path``; None where there is nothing.
 
     Raises:
-        UserError: it names another kind of file, which a rename would destroy.
+        UserError: it is another kind of file, which a rename would destroy.
     """
     try:
         found = path.lstat()
@@ -121,7 +113,7 @@ def replaceable(path: Path) -> os.stat_result | None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a new file to write to, which takes the place of ``path``, with its mode, once it is whole and on disk.
+    """Give a new file to write to, which replaces ``path``, with its mode, once it is complete and on disk.
 
     Raises:
         UserError: ``path`` is no regular file.
@@ -161,20 +153,17 @@ def _to_disk(path: Path) -> None:
 
 
 class Remembered:
-    """Answers that are worth keeping between processes: text by text, in one JSON file.
-
-    A file that can't be read holds nothing, and one that can't be written keeps nothing: both cost the asking again.
-    """
+    """Answers kept between processes, text by text, in one JSON file; a file that can't be read or written is empty."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def get(self, key: str) -> str | None:
-        """The answer, or None when there is none."""
+        """Return the answer, if any."""
         return self._read().get(key)
 
     def remember(self, key: str, answer: str) -> None:
-        """Keep an answer, beside those that other processes keep in that time."""
+        """Add an answer; other processes may add theirs at the same time."""
         with suppress(OSError, UserError), locked(self._path.with_name(f".{self._path.name}.lock")):
             write_atomically(self._path, json.dumps({**self._read(), key: answer}, indent=1))
 

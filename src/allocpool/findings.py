@@ -1,51 +1,40 @@
-"""The first page: the answer over all studies in a few sentences, how sure it is, what surprises most, and every claim.
-
-Costs are compared at one scale and on one host only: what fits into a cache is another thing at another scale, and on
-another machine.
-"""
+"""The first page: the answer over all studies, how sure it is, and every claim with its verdict."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from allocpool import stats
 from allocpool.campaign import campaign, hosts, profiles, store
-from allocpool.campaign.registry import every_study, room, study_named
+from allocpool.campaign.registry import every_study, room
 from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, judged_by, of_estimate
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
-    EQUIVALENT,
     NOT_MEASURED,
-    OPEN,
     OTHER_WAY,
     Claim,
     Equality,
     Evidence,
     Missing,
+    Verdict,
     of_orderings,
 )
 from allocpool.evidence.trials import finished, quiet_or_noisy, records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
-from allocpool.packets.comparisons import (
-    PUBLISHED,
-    THEN_AND_NOW,
-    Batch,
-    Cell,
-)
+from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell
 from allocpool.packets.labels import names_in
 from allocpool.packets.published import ARTICLE, published_as_trials
-from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
 from allocpool.studies.batch import claims as batch_claims
 from allocpool.studies.batch import long_windows
 from allocpool.studies.realtime import claims as realtime_claims
@@ -53,17 +42,19 @@ from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import Realtime
 
 MATCHES = 1.1
-"""An interval matches a cost that is no further off than by this factor: it is part of what the claim says, whatever
-effect matters to a profile."""
-
-
+"""An interval matches a cost that is at most so many times as large or as small: a part of the claim, so it does not
+follow the equivalence margin of a profile."""
+MEANINGLESS = "smoke"
+"""The profile whose trials are too short to mean anything."""
 _OF_PACKETS = ("batch", "realtime", "native", "pauses")
-"""The studies of packets, in the order in which they speak for all."""
+"""The studies of packets: the first of them that has results supplies provenance and margin."""
+_COLLECTORS = ("g1", "genzgc")
+"""Those that the answer names, on the newest Java that was measured."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the studies of packets left under one profile; tables without rows where one has not run."""
+    """What the studies of packets measured under one profile; tables without rows where one has not run."""
 
     profile: str
 
@@ -72,68 +63,57 @@ class Measured:
 
     @cached_property
     def batch(self) -> pd.DataFrame:
-        """The trials of the batch study."""
         return self._table("batch", "trials")
 
     @cached_property
     def rungs(self) -> pd.DataFrame:
-        """What the batch study shows, by configuration and messages alive: see `by_size.rungs`."""
+        """The batch study's comparisons by configuration and messages alive."""
         return by_size.rungs(self.batch)
 
     @property
     def last_level_cache_mb(self) -> float | None:
-        """Of the machine of the batch study, MiB; None where it is not known."""
+        """Of the machine of the batch study, MiB; None where unknown."""
         about = store.stored("batch", self.profile)[1]
         size_mb: float | None = about["host"].get("last_level_cache_mb") if about else None
         return size_mb
 
     @cached_property
     def on_record(self) -> pd.DataFrame:
-        """The same of every machine and every profile that is stored, but the one that means nothing."""
+        """`rungs` of every stored machine and profile but `MEANINGLESS`."""
         stored = (hosts.tables_of_hosts("batch", name) for name in profiles.names() if name != MEANINGLESS)
         found = [by_size.rungs(tables["trials"]) for tables in stored if "trials" in tables]
         return pd.concat([self.rungs, *found], ignore_index=True)
 
     @property
     def shown(self) -> pd.DataFrame:
-        """Of these, those of the configurations that a program would choose; case A in one size."""
+        """Batch trials of the configurations that a program would choose; case A in one size."""
         return cell_data.one_case_a(cell_data.as_set(self.batch))
 
     @cached_property
     def searches(self) -> pd.DataFrame:
-        """The searches of the real-time study."""
         return self._table("realtime", "searches")
 
     @cached_property
     def realtime(self) -> pd.DataFrame:
-        """Its cells."""
         return realtime_cells(store.stored("realtime", self.profile)[0])
 
     @property
     def effect(self) -> float:
-        """The smallest ratio of costs that matters, by the profile of the first study of packets that left anything."""
+        """The equivalence margin of costs, a ratio above 1."""
         return store.effect_of(self.profile, *_OF_PACKETS)
 
     @property
     def realtime_effect(self) -> float:
-        """The smallest ratio of intervals that matters: the real-time study may have been asked for another one."""
+        """The equivalence margin of inter-arrival times, which may be another one."""
         return store.effect_of(self.profile, "realtime", *_OF_PACKETS)
 
 
-_ASKED_FIRST = "g1"
-"""The collector that a JVM takes by itself."""
-
-
-_FIRST = ("g1", "genzgc")
-"""The collectors that the answer names, on the newest Java that was measured."""
-
-
 def answered(measured: Measured) -> pd.DataFrame:
-    """Return the trials that the answer is about: the newest Java with each of `_FIRST`, buffers on the heap, and flat
-    C++, without options."""
+    """Return the trials that the answer is about: the newest Java with each of `_COLLECTORS`, buffers on the heap, and
+    flat C++, without options."""
     plain = cell_data.without_options(measured.shown)
     heap = plain[plain["layout"] == "heap"]
-    newest = heap[(heap["runtime"] == heap["runtime"].max()) & heap["collector"].isin(_FIRST)]
+    newest = heap[(heap["runtime"] == heap["runtime"].max()) & heap["collector"].isin(_COLLECTORS)]
     cpp = plain[(plain["layout"] == "flat") & (plain["allocator"] == "glibc")]
     both: pd.DataFrame = pd.concat([newest, cpp])
     return both
@@ -174,7 +154,7 @@ def answer(measured: Measured) -> str:
 
 
 def provenance(measured: Measured) -> dict[str, Any]:
-    """Of the batch study, or of the first study of packets that left anything.
+    """Return the provenance of the first of `_OF_PACKETS` that has results.
 
     Raises:
         UserError: nothing is measured; names the command that does.
@@ -187,50 +167,29 @@ def provenance(measured: Measured) -> dict[str, Any]:
     )
 
 
-def your_own(measured: Measured) -> str:
-    """That the answer is of one workload, and the command that asks it of the reader's own: with the values of the
-    realistic load that the first sentence is of, to be replaced."""
-    rows = measured.batch[
-        (measured.batch["case"] == "B") & (measured.batch["layout"] == "heap")
-        & (measured.batch["collector"] == _ASKED_FIRST)
-    ]  # fmt: skip
-    words = f"allocpool advise --collector {_ASKED_FIRST}"
-    if len(rows):
-        row = records(rows[rows["runtime"] == rows["runtime"].max()])[0]
-        kept = f" --kept {1 / TCP_ONE_IN:.4g} --kept-count {int(row.stored_count)}" if row.stored_count else ""
-        words += (
-            f" --runtime {int(row.runtime)} --heap {int(row.heap_mb)}m --layout heap --bytes {BUFFER_BYTES} "
-            f"--in-flight {int(row.queue_size)}{kept}"
-        )
-    page = f"{study_named('your_workload').notebook}.ipynb"
-    return (
-        f"**Your program has other sizes, rates and live data.** `{words}` asks the same of it, with your own numbers "
-        f"in place of these; `--pcap` and `--jfr` take them from a capture or a recording. [More]({page})."
-    )
-
-
 def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
     """Return on which machine and when, quiet or noisy; and whether the figures mean anything."""
-    parts = [f"Measured on {_machine(provenance)}. {quiet_or_noisy(measured.batch)}"]
+    parts = [f"Measured on {machine(provenance)}. {quiet_or_noisy(measured.batch)}"]
     other = store.stored("realtime", measured.profile)[1]
     if other and other["host_id"] != provenance.get("host_id", other["host_id"]):
-        parts.append(f"With a deadline measured on another machine: {_machine(other)}.")
+        parts.append(f"With a deadline measured on another machine: {machine(other)}.")
     if measured.profile == MEANINGLESS:
         parts.insert(0, f"**These figures mean nothing**: profile {MEANINGLESS} only tries whether everything runs.")
     return " ".join(parts)
 
 
-def _machine(provenance: Mapping[str, Any]) -> str:
+def machine(provenance: Mapping[str, Any]) -> str:
+    """Return the machine of a campaign and its dates, on one line."""
     host = provenance["host"]
-    days = dict.fromkeys(str(provenance[key] or "no date yet")[:10] for key in ("first_trial_utc", "last_trial_utc"))
+    days = dict.fromkeys(str(provenance[key])[:10] for key in ("first_trial_utc", "last_trial_utc") if provenance[key])
     return (
         f"{host['cpu_model']}, {host['logical_cores']} hardware threads, "
-        f"{round(host['memory_mb'] / 1024)} GiB, {' to '.join(days)}"
+        f"{round(host['memory_mb'] / 1024)} GiB, {' to '.join(days) or 'no date yet'}"
     )
 
 
 def decision_map(measured: Measured) -> tuple[Figure, str]:
-    """At which rate, with how much alive, which of the two keeps up, and what it shows in words."""
+    """Draw which side keeps up by rate and messages alive; returns the figure and its caption."""
     story = room("realtime", "map_story")
     left, elsewhere = story.of_largest_heap(store.stored("realtime", measured.profile)[0])
     if left["map"].empty:
@@ -241,18 +200,13 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
     return room("realtime", "plots").decision_map(left), words
 
 
-MEANINGLESS = "smoke"
-"""The profile whose trials are too short to say anything."""
+class Both(NamedTuple):
+    """What claims about batch and real time are tested on, for one set-up; ``searches``: all of them."""
 
-
-@dataclass(frozen=True)
-class Both:
-    """What a claim about batch and real time is put to."""
-
+    verdicts: Sequence[Verdict]
     batch: Batch
     realtime: Realtime
     searches: pd.DataFrame
-    """Of real time, all of them; a cell's are found by its name."""
 
 
 def _joined(costs: Evidence, intervals: Evidence) -> Evidence:
@@ -265,22 +219,20 @@ def _joined(costs: Evidence, intervals: Evidence) -> Evidence:
 
 
 def _pool_everywhere(data: Both) -> Evidence:
-    return _joined(
-        batch_claims.POOL_EVERYWHERE.evidence(data.batch), realtime_claims.POOL_EVERYWHERE.evidence(data.realtime)
-    )
+    parts = {verdict.claim.id: Evidence(verdict.evidence, verdict.missing) for verdict in data.verdicts}
+    return _joined(parts["pool-everywhere-batch"], parts["pool-everywhere-realtime"])
 
 
 def _published_pool_everywhere() -> Evidence:
     costs, intervals = batch_claims.POOL_EVERYWHERE.published, realtime_claims.POOL_EVERYWHERE.published
-    return _joined(costs(), intervals()) if costs and intervals else Evidence(pd.DataFrame(columns=["shown"]))
+    return _joined(costs(), intervals()) if costs and intervals else claims.no_figures()
 
 
 def interval_over_cost(searches: pd.DataFrame, costs: pd.Series) -> Comparison:
-    """The minimum sustainable inter-arrival time that passes over the cost in batch, of one cell: searches set against
-    batch trials.
+    """Compare the minimum sustainable inter-arrival time that searches of a cell found with its cost in batch.
 
-    A search answers with a bracket, so its figure is the geometric middle, and half of the widest bracket is added to
-    either side of the interval; the freedom is that of the smaller side.
+    A search returns a bracket: its figure is the geometric middle, and half of the widest bracket is added to either
+    side of the interval; the freedom is that of the smaller side.
     """
     passes = searches["pdr_ns"].astype(float).map(math.log)
     half_widths = (passes - searches["pdr_fails_ns"].astype(float).map(math.log)).fillna(0.0) / 2
@@ -293,12 +245,13 @@ def interval_over_cost(searches: pd.DataFrame, costs: pd.Series) -> Comparison:
 
 
 def _matches(data: Both) -> Evidence:
-    """That the minimum sustainable inter-arrival time equals the cost in batch, allocating in case A."""
+    done = finished(data.searches)
+    done = done[done["heap_factor"].isna() | (done["heap_factor"] == 1)]
     expected = []
-    for cell in _allocating_in_a(data):
+    for cell in _allocating_in_a(data.realtime):
         in_batch = Cell(cell.configuration, "alloc", "A")
-        searches, costs = _searches_of(in_batch, data.searches), data.batch.values(in_batch)
-        gap = data.realtime.gap(cell)
+        searches = done[(done[list(in_batch._fields)] == in_batch).all(axis=1)]
+        costs, gap = data.batch.values(in_batch), data.realtime.gap(cell)
         if costs.empty:
             gap = gap or "no figure in batch at its scale"
         elif searches.empty:
@@ -312,98 +265,40 @@ def _matches(data: Both) -> Evidence:
     return of_orderings(expected, () if expected else [Missing("allocating in case A", "not tried in real time")])
 
 
-def _allocating_in_a(data: Both) -> list[Any]:
-    cells = data.realtime.cells
+def _allocating_in_a(data: Realtime) -> list[Any]:
+    cells = data.cells
     return records(cells[(cells["language"] == "java") & (cells["strategy"] == "alloc") & (cells["case"] == "A")])
 
 
-def _searches_of(cell: Cell, searches: pd.DataFrame) -> pd.DataFrame:
-    """The finished searches of a cell at the published heap."""
-    done = finished(searches)
-    here = (
-        (done["configuration"] == cell.configuration)
-        & (done["strategy"] == cell.strategy)
-        & (done["case"] == cell.case)
-    )
-    return done[here & (done["heap_factor"].isna() | (done["heap_factor"] == 1))]
-
-
 def _published_matches() -> Evidence:
-    """The published intervals over the published costs: within the margin, or not."""
-    data = Both(Batch(published_as_trials(), PUBLISHED), realtime_claims.published(), pd.DataFrame())
-    rows = []
-    for cell in _allocating_in_a(data):
-        costs = data.batch.values(Cell(cell.configuration, "alloc", "A"))
-        if len(costs) and pd.notna(cell.pdr_ns):
-            ratio = cell.pdr_ns / stats.geometric_mean(costs)
-            near = 1 / MATCHES <= ratio <= MATCHES
-            rows.append([cell.configuration, ratio, AS_PUBLISHED if near else OTHER_WAY])
-        else:
-            rows.append([cell.configuration, math.nan, NOT_MEASURED])
+    batch, rows = Batch(published_as_trials(), PUBLISHED), []
+    for cell in _allocating_in_a(realtime_claims.published()):
+        costs = batch.values(Cell(cell.configuration, "alloc", "A"))
+        ratio = cell.pdr_ns / stats.geometric_mean(costs) if len(costs) else math.nan
+        near = AS_PUBLISHED if 1 / MATCHES <= ratio <= MATCHES else OTHER_WAY
+        rows.append([cell.configuration, ratio, NOT_MEASURED if math.isnan(ratio) else near])
     return Evidence(pd.DataFrame(rows, columns=["configuration", "ratio", "shown"]))
-
-
-def _told(evidence: Evidence) -> str:
-    if evidence.rows.empty:
-        return "Nothing that it speaks of was measured."
-    others = {shown: evidence.count(shown) for shown in (OTHER_WAY, EQUIVALENT, OPEN, NOT_MEASURED)}
-    counted = "".join(f"; {shown} in {count}" for shown, count in others.items() if count)
-    return f"Shown in {evidence.count(AS_PUBLISHED)} of {len(evidence.rows)}{counted}."
-
-
-def _matching_told(evidence: Evidence) -> str:
-    ratios = evidence.measured["ratio"] if len(evidence.rows) else pd.Series(dtype=float)
-    span = (
-        f" The minimum sustainable inter-arrival time is {stats.span(ratios)} times the cost in batch."
-        if len(ratios)
-        else ""
-    )
-    return f"{_told(evidence)}{span}"
 
 
 FINDINGS_CLAIMS: tuple[Claim[Both], ...] = (
     Claim(
         "pool-everywhere",
         "In every single test, batch and real time, pooling performs better than allocating.",
-        ARTICLE,
-        _pool_everywhere,
-        _told,
-        needs_all=True,
-        published=_published_pool_everywhere,
+        ARTICLE, _pool_everywhere, needs_all=True, published=_published_pool_everywhere,
         set_ups=THEN_AND_NOW,
     ),
     Claim(
         "batch-predicts-realtime",
         "The minimum sustainable inter-arrival time matches the cost of a packet in batch (allocating, case A).",
-        ARTICLE,
-        _matches,
-        _matching_told,
-        needs_all=True,
-        published=_published_matches,
-        set_ups=THEN_AND_NOW,
+        ARTICLE, _matches, needs_all=True, published=_published_matches, set_ups=THEN_AND_NOW,
     ),
-)
+)  # fmt: skip
 """Those that batch and real time decide together."""
 
 
 def judged(measured: Measured) -> list[tables.Judged]:
-    """The claims of every study as its own page has them, after those that batch and real time decide together."""
-    of_both = {name: store.stored(name, measured.profile)[0] for name in ("batch", "realtime")}
-    cells, scales = measured.realtime, measured.searches["scale"].unique()
-    # Real time has batch trials of its cells at its own scale; those of the batch study may be of another machine.
-    every = pd.concat([measured.batch, of_both["realtime"]["batch"]]).drop_duplicates("trial_id")
-    every = every[every["host_id"].isin(set(measured.searches["host_id"]))]
-    same_scale = every[every["scale"].isin(scales)] if len(scales) == 1 else every.iloc[:0]
-    of_batch = {FINDINGS_CLAIMS[0].id: measured.batch, FINDINGS_CLAIMS[1].id: same_scale}
-
-    def both(claim: Claim[Both], set_up: str) -> Both:
-        realtime = Realtime.of(cells, of_both["realtime"]["trials"], set_up)
-        return Both(Batch(of_batch[claim.id], set_up), realtime, measured.searches)
-
-    together = [
-        verdict for claim in FINDINGS_CLAIMS for verdict in claims.evaluate_apart([claim], partial(both, claim))
-    ]
-    parts = [tables.Judged(claims.judged_together(together))]
+    """Return the verdicts of `FINDINGS_CLAIMS`, then those of each study as on its own page."""
+    parts = {}
     for study in every_study():
         if find_spec(f"allocpool.studies.{study.name}.claims"):
             left, provenance = store.stored(study.name, measured.profile)
@@ -411,5 +306,17 @@ def judged(measured: Measured) -> list[tables.Judged]:
             settings = provenance["profile"] if provenance else campaign.open_study(study.name).profile.model_dump()
             with judged_by(store.effect_of(measured.profile, study.name)):
                 found = room(study.name, "claims").of_campaign(left, settings)
-            parts.append(tables.Judged(found, study.notebook, study.question))
-    return parts
+            parts[study.name] = tables.Judged(found, study.notebook, study.question)
+    realtime = store.stored("realtime", measured.profile)[0]
+    scales = measured.searches["scale"].unique()
+    # Real time has batch trials of its cells at its own scale; those of the batch study may be of another machine.
+    every = pd.concat([measured.batch, realtime["batch"]]).drop_duplicates("trial_id")
+    every = every[every["host_id"].isin(set(measured.searches["host_id"]))]
+    same_scale = every[every["scale"].isin(scales)] if len(scales) == 1 else every.iloc[:0]
+
+    def both(set_up: str) -> Both:
+        of_both = [each for name in ("batch", "realtime") for each in parts[name].verdicts if each.set_up == set_up]
+        of_realtime = Realtime.of(measured.realtime, realtime["trials"], set_up)
+        return Both(of_both, Batch(same_scale, set_up), of_realtime, measured.searches)
+
+    return [tables.Judged(claims.evaluate_apart(FINDINGS_CLAIMS, both)), *parts.values()]

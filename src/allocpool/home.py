@@ -1,8 +1,7 @@
-"""Where things are: one repository root, and the folders below it that the project reads and writes.
+"""Paths: the repository root, and the folders that the project reads and writes.
 
-Sources (workloads/, native/) and the code that measures them must come from the same checkout, so the
-root is looked for from this file first and from the working directory only when the package was
-installed away from its repository.
+Sources and the code that measures them must come from the same checkout, so the root is searched from this file first,
+and from the working directory only when the package was installed away from its repository.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from allocpool.errors import UserError
 
 
 def _is_root(folder: Path) -> bool:
-    """Whether ``folder`` is a checkout of this project."""
     try:
         return 'name = "allocpool"' in (folder / "pyproject.toml").read_text(encoding="utf-8")
     except OSError:
@@ -23,16 +21,12 @@ def _is_root(folder: Path) -> bool:
 
 
 def _from_environment(variable: str) -> Path | None:
-    """The folder that a variable names.
-
-    Raises:
-        UserError: it can't be one.
-    """
+    """Return the folder that a variable names; raises `UserError` where it can't be one."""
     value = os.environ.get(variable)
     if not value:
         return None
     try:
-        value.encode()  # records and pages are UTF-8, and they name it
+        value.encode()  # records and pages name it, in UTF-8
         return Path(value).expanduser().resolve()
     except (OSError, RuntimeError, ValueError) as error:
         found = f"{variable}={os.fsencode(value).decode(errors='backslashreplace')}"
@@ -41,7 +35,7 @@ def _from_environment(variable: str) -> Path | None:
 
 
 def home() -> Path:
-    """The repository root: ``ALLOCPOOL_HOME``, else found upwards from here, else from the working directory.
+    """Return the repository root: ``ALLOCPOOL_HOME``, else upwards from here, else from the working directory.
 
     Raises:
         UserError: ``ALLOCPOOL_HOME`` is no checkout, or none is found.
@@ -63,50 +57,50 @@ def home() -> Path:
 
 
 def data_dir() -> Path:
-    """Measured data: ``ALLOCPOOL_DATA``, else ``data/`` of the repository."""
+    """Return the folder of measured data: ``ALLOCPOOL_DATA``, else ``data/`` of the repository."""
     return _from_environment("ALLOCPOOL_DATA") or home() / "data"
 
 
 def raw_dir() -> Path:
-    """One folder per trial, as the child wrote it; never edited, not committed."""
+    """Return the folder of trials, one each, as the child wrote it; not committed."""
     return data_dir() / "raw"
 
 
 def tidy_dir() -> Path:
-    """Schema-checked tables made from the raw trials."""
+    """Return the folder of schema-checked tables made from raw trials."""
     return data_dir() / "tidy"
 
 
 def hosts_dir() -> Path:
-    """Tables of campaigns on other machines, a folder per host, each laid out like ``tidy_dir``."""
+    """Return the folder of other machines' tables, a folder per host laid out like ``tidy_dir``."""
     return data_dir() / "hosts"
 
 
 def shipped_dir() -> Path:
-    """Tidy tables of campaigns that the repository ships, laid out like ``tidy_dir``."""
+    """Return the folder of shipped campaigns, laid out like ``tidy_dir``."""
     return home() / "data" / "shipped"
 
 
 def reference_dir() -> Path:
-    """Published figures; part of the repository wherever measured data goes."""
+    """Return the folder of published figures."""
     return home() / "data" / "reference"
 
 
 def runtimes_dir() -> Path:
-    """Embedded Java runtimes, side by side: ``ALLOCPOOL_RUNTIMES``, else ``.runtimes/`` of the repository."""
+    """Return the folder of embedded Java runtimes: ``ALLOCPOOL_RUNTIMES``, else ``.runtimes/`` of the repository."""
     return _from_environment("ALLOCPOOL_RUNTIMES") or home() / ".runtimes"
 
 
 def build_dir() -> Path:
-    """Everything compiled or thrown away later: ``ALLOCPOOL_BUILD``, else ``build/`` of the repository."""
+    """Return the folder of all that can be made again: ``ALLOCPOOL_BUILD``, else ``build/`` of the repository."""
     return _from_environment("ALLOCPOOL_BUILD") or home() / "build"
 
 
 def workloads_dir() -> Path:
-    """Java sources, a Maven project."""
+    """Return the Maven project of Java sources."""
     return home() / "workloads"
 
 
 def native_dir() -> Path:
-    """C++ sources, a CMake project."""
+    """Return the CMake project of C++ sources."""
     return home() / "native"

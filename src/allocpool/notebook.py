@@ -1,8 +1,7 @@
-"""What every notebook does around its story: check parameters, state the campaign's progress, mark the end.
+"""What every notebook does: check parameters, show figures and tables, report the campaign's progress, mark the end.
 
-The end mark is an output of its own kind. Papermill reports a dead kernel as a finished run, so only a
-notebook that carries the mark counts as finished, and the site takes the page's provenance and progress
-from it.
+Papermill reports a dead kernel as a finished run, so only a notebook with the end mark counts as finished. The site
+takes the page's provenance and progress from it.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ import hashlib
 import html
 import io
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol, TypeVar, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import pandas as pd
 from great_tables import GT
@@ -24,36 +22,37 @@ from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
 
 from allocpool import stats
+from allocpool.api import Compared
 from allocpool.api import command as command
 from allocpool.api import source as source
 from allocpool.campaign import hosts, profiles, store
 from allocpool.campaign.registry import STUDY_NAMES, every_study, room
-from allocpool.campaign.study import Study
 from allocpool.decisions import effect_that_matters, judge_by, judged_by
 from allocpool.errors import unknown_choice
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence import style
-from allocpool.evidence.drawn import drawn
 from allocpool.evidence.shown import ROWS_MIME, Nothing, Shown, packed, region
+from allocpool.evidence.tables import plain_table
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
-_PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
+_PLAIN = (str, int, float, list, dict, type(None))  # the types of YAML, which papermill can inject
 _SCREEN_PX = 760
-"""How wide a figure becomes where there is room."""
+"""The greatest width of a figure."""
 _HEAVY = 150_000
-"""Of more characters than this a figure of thousands of marks is drawn in pixels instead."""
+"""A figure of more characters of SVG than this is drawn in pixels instead."""
 _IPYTHON_NAMES = {"In", "Out", "get_ipython", "exit", "quit", "open"}
 
 
 def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None) -> dict[str, Any]:
-    """The notebook's parameters in the form ``open_study`` takes: ``{"profile": ..., "overrides": {...}}``.
+    """Return the notebook's parameters as ``open_study`` takes them: ``{"profile": ..., "overrides": {...}}``.
 
-    Call it with ``globals()`` right after the parameters cell. Papermill injects whatever it is given and
-    only warns of a name that is no parameter, so a misspelt one would leave its default in force without a
-    word. Here every variable that is no import counts as a parameter: ``open_study`` refuses the names that
-    its profile does not have, and a notebook without a study names what it takes in ``known``. When the cell is run
-    again, variables that later cells have made are none: only those of its first run count, and those that the latest
-    parameters cell assigns.
+    Call it with ``globals()`` right after the parameters cell. Papermill injects misspelt names without an error, so
+    every variable that is no import counts as a parameter: ``open_study`` refuses those that its profile does not have,
+    and a notebook without a study lists its own in ``known``. When the cell is run again, only the variables of its
+    first run count and those that the latest parameters cell assigns.
+
+    Raises:
+        UserError: a name that is not ``known``.
     """
     shell = get_ipython()
     if shell is not None and shell.display_formatter is not None:
@@ -90,110 +89,77 @@ def _assigned(cells: Sequence[str]) -> set[str]:
     return set()
 
 
-class _HasEffect(Protocol):
-    """What is judged by the effect that matters to its profile."""
-
-    @property
-    def effect(self) -> float: ...
-
-
-_Judged = TypeVar("_Judged", bound=_HasEffect)
+_Judged = TypeVar("_Judged", bound=Any)
 
 
 def judged(of: _Judged) -> _Judged:
-    """The study of a page, or what the first page is about: from here on the page judges by the effect that matters to
-    its profile."""
+    """Set the page's equivalence margin to that of its study, or of the first page's results; returns its argument."""
     judge_by(of.effect)
     return of
 
 
 def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:
-    """The trials and the provenance that a campaign left, without a run; no rows and None if it left none."""
+    """Return the trials and the provenance of a campaign without a run; no rows and None where there is none."""
     tables, provenance = store.stored(study, profile)
     return tables["trials"], provenance
 
 
-def answers(profile: str) -> Iterator[tuple[Study[Any], str]]:
-    """What to take home from every study that the profile has or that ran under it, in a paragraph; each judged by the
-    effect that matters to it."""
-    asked = profiles.studies_of(profile) if profile in profiles.names() else STUDY_NAMES
-    for study in every_study():
-        if study.name not in asked and store.stored(study.name, profile)[1] is None:
-            continue
-        with judged_by(store.effect_of(profile, study.name)):
-            found = room(study.name, "story").take_home(profile)
-        yield study, " ".join(found.split("\n\n")[0].split())
-
-
 def take_homes(profile: str) -> Markdown:
-    """The `answers`, each after its question, which leads to its page."""
-    return say("\n".join(f"- [{study.question}]({study.notebook}.ipynb) {found}" for study, found in answers(profile)))
+    """List each study of the profile with its question, which leads to its page, and its summary, judged by its own
+    equivalence margin."""
+    asked = profiles.studies_of(profile) if profile in profiles.names() else STUDY_NAMES
+    lines = []
+    for study in every_study():
+        if study.name in asked or store.stored(study.name, profile)[1] is not None:
+            with judged_by(store.effect_of(profile, study.name)):
+                summary = room(study.name, "story").take_home(profile)
+            summary = " ".join(summary.split("\n\n")[0].split())
+            lines.append(f"- [{study.question}]({study.notebook}.ipynb) {summary}")
+    return Markdown("\n".join(lines))
 
 
 def elsewhere(profile: str) -> None:
-    """What holds on other hosts too, as far as a fleet or an archive has brought some: in words, and host by host."""
+    """Show what several hosts agree on, where a fleet or an archive brought results of others."""
     questions = hosts.questions_of_hosts(profile)
     together = hosts.combined(questions)
-    show(say(by_host.agreement(questions, together), hosts.mixed(profile)))
-    if len(by_host.furthest_apart(together)):
-        figure(by_host.forest(questions, together), by_host.forest_caption(together))
+    if together.empty:
+        show(say(by_host.ONE_HOST, hosts.mixed(profile)))
+        return
+    counts = by_host.agreement(questions, together)
+    show(plain_table(counts, f"{questions['host_id'].nunique()} hosts"), say(hosts.mixed(profile)))
+    if together["primary"].astype(bool).any():
+        note = (
+            "Intervals hold at any look; that of the mean over hosts is Student's, each host counting the same, and is "
+            "cut at the ends of the axis."
+        )
+        figure(by_host.forest(questions, together), f"Comparisons on which hosts differ most. {note}")
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a campaign got, in trials: those planned, and of them the ones ended well, badly, or not at
-    all."""
-
-    planned: int
-    ok: int
-    failed: int
-    unavailable: int
-    missing: int
-    repeated: int = 0
-    """Of those that ended, the ones that had been disturbed and were run again."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether every planned trial ended well or was named as impossible on this machine."""
-        return self.failed == 0 and self.missing == 0
-
-    def sentence(self) -> str:
-        """The progress in words, gaps named."""
-        again = f" {self.repeated} had been disturbed and ran again." if self.repeated else ""
-        if self.complete and not self.unavailable:
-            return f"All {self.planned} planned trials finished.{again}"
-        parts = [f"{self.ok} of {self.planned} planned trials finished"]
-        for count, word in ((self.failed, "failed"), (self.unavailable, "are not possible on this machine")):
-            parts += [f"{count} {word}"] if count else []
-        parts += [f"{self.missing} have not run"] if self.missing else []
-        return "; ".join(parts) + f".{again}"
-
-
-def progress(provenance: Mapping[str, Any]) -> Progress:
-    """The progress that a study's provenance reports."""
-    statuses = dict(provenance["statuses"])
-    ok = int(statuses.pop("ok", 0))
-    unavailable = sum(provenance["unavailable"].values())
-    return Progress(
-        provenance["planned"],
-        ok,
-        sum(statuses.values()),
-        unavailable,
-        provenance["missing"],
-        provenance.get("repeated", 0),
-    )
+def progress(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how far a campaign is, in trials (``repeated``: of those that were disturbed), whether it is complete (all
+    ended well or are impossible on this machine), and that in a sentence."""
+    failed = sum(count for status, count in provenance["statuses"].items() if status != "ok")
+    counts = {
+        "planned": provenance["planned"], "ok": provenance["statuses"].get("ok", 0), "failed": failed,
+        "unavailable": sum(provenance["unavailable"].values()), "missing": provenance["missing"],
+        "repeated": provenance.get("repeated", 0),
+    }  # fmt: skip
+    words = {"failed": "failed", "unavailable": "are not possible on this machine", "missing": "have not run"}
+    lacking = [f"{counts[name]} {word}" for name, word in words.items() if counts[name]]
+    done = f"{counts['ok']} of {counts['planned']}" if lacking else f"All {counts['planned']}"
+    sentence = "; ".join([f"{done} planned trials finished", *lacking])
+    again = f" {counts['repeated']} had been disturbed and ran again." if counts["repeated"] else ""
+    return {**counts, "complete": not failed and not counts["missing"], "sentence": f"{sentence}.{again}"}
 
 
 def say(*sentences: str) -> Markdown:
-    """Computed prose as one Markdown paragraph."""
+    """Join sentences to a Markdown paragraph."""
     return Markdown(" ".join(sentence for sentence in sentences if sentence))
 
 
 def figure(drawing: Figure, caption: str) -> None:
-    """Show a figure inline with its caption; who can't see it gets the words that it carries, in JupyterLab as well.
-
-    The rows that it shows go with it. Of an empty figure there is a sentence in its place.
-    """
+    """Show a figure with its caption, its text alternative and its rows, where it has them; of an empty figure, a
+    sentence."""
     if because := style.why_nothing(drawing):
         show(Nothing(because=(because,)))
         return
@@ -203,9 +169,9 @@ def figure(drawing: Figure, caption: str) -> None:
     if len(picture) > _HEAVY:
         picture = _pixels(drawing, words)
     picture = f'<figure class="drawn" style="margin:0;max-width:{_SCREEN_PX}px">{picture}</figure>'
-    behind = style.rows_of(drawing)
-    rows = packed(caption.partition(". ")[0], drawn(drawing) if behind is None else behind)
-    display({"text/html": picture, "text/plain": words, ROWS_MIME: rows}, raw=True)
+    rows = style.rows_of(drawing)
+    behind = {} if rows is None else {ROWS_MIME: packed(caption.partition(". ")[0], rows)}
+    display({"text/html": picture, "text/plain": words, **behind}, raw=True)
     display(Markdown(f"*{caption}*"))
 
 
@@ -213,8 +179,7 @@ _TABLE_NUMBERS = itertools.count(1)
 
 
 def _pixels(drawing: Figure, words: str) -> str:
-    """The figure as a picture, dense enough for screens of today; with its size, or a page that fetches it late would
-    move what is below."""
+    """Return the figure as a picture with its size: without, a page that fetches it late would move what is below."""
     drawn_webp = io.BytesIO()
     density = 1.5 * _SCREEN_PX / drawing.get_figwidth()
     drawing.savefig(
@@ -229,7 +194,7 @@ def _pixels(drawing: Figure, words: str) -> str:
 
 
 def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
-    """A table as JupyterLab and pages show it: no id twice on a page, a region that scrolls, its rows beside it."""
+    """Return a table with a unique id, in a region that scrolls, with its rows."""
     title = str(table._heading.title or "Table")
     inner = table.with_id(f"table{next(_TABLE_NUMBERS)}").as_raw_html()
     rows = packed(title, pd.DataFrame(table._tbl_data))
@@ -237,21 +202,18 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
 
 
 def _frame_bundle(frame: pd.DataFrame, **_asked: Any) -> dict[str, Any]:
-    """A frame as JupyterLab and pages show it: in a region that scrolls, where it brings none."""
-    plain, own = type(frame) is pd.DataFrame, cast(Any, frame)  # a comparison brings its own
+    """Return a frame in a region that scrolls; a comparison brings its own."""
+    if isinstance(frame, Compared):
+        return {"text/html": frame._repr_html_(), "text/plain": repr(frame)}
     # An empty header cell is none to a screen reader.
-    inner = (
-        frame.to_html(max_rows=10, max_cols=12).replace("<th></th>", "<td></td>") if plain else str(own._repr_html_())
-    )
-    label = f"Rows: {', '.join(map(str, frame.columns[:3]))}"
-    return {"text/html": region(inner, label) if plain else inner, "text/plain": repr(frame)}
+    inner = frame.to_html(max_rows=10, max_cols=12).replace("<th></th>", "<td></td>")
+    return {"text/html": region(inner, f"Rows: {', '.join(map(str, frame.columns[:3]))}"), "text/plain": repr(frame)}
 
 
 def show(*shown: GT | Markdown | HTML | Shown | Nothing) -> None:
-    """Tables, sentences and banners, one below the other; of a cell's own expressions, Jupyter shows the last alone.
+    """Show tables, sentences and banners, one below the other; Jupyter shows only the last expression of a cell.
 
-    A paragraph of nothing is left out: it would be shown as the name of its class. What there is nothing of is listed
-    in one sentence, at the end.
+    Empty paragraphs are left out. What there is nothing of is listed in one sentence, at the end.
     """
     absent = Nothing()
     for part in shown:
@@ -264,37 +226,26 @@ def show(*shown: GT | Markdown | HTML | Shown | Nothing) -> None:
 
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:
-    """The campaign's progress as a coloured line: green when nothing is missing, red when trials failed, else amber;
-    with what settings, where these are not the profile's; and from where on a difference matters."""
-    campaign_progress = progress(provenance)
-    whole = campaign_progress.complete and not campaign_progress.unavailable
-    colour = "#1b7f3b" if whole else "#b00020" if campaign_progress.failed else "#c98a00"
+    """Return the campaign's progress as a coloured line (green: nothing missing, red: trials failed, else amber), with
+    its equivalence margin and the settings that are not the profile's."""
+    found = progress(provenance)
+    whole = found["complete"] and not found["unavailable"]
+    colour = "#1b7f3b" if whole else "#b00020" if found["failed"] else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
-    found = f"{campaign_progress.sentence()} {stats.matters_from(effect_that_matters())}"
-    return HTML(f'<div style="{style}">{found}{_other_settings(provenance.get("other_settings") or ())}</div>')
+    words = f"{found['sentence']} {stats.matters_from(effect_that_matters())}"
+    return HTML(f'<div style="{style}">{words}{_other_settings(provenance.get("other_settings") or ())}</div>')
 
 
 def _other_settings(others: Sequence[str]) -> str:
-    """The settings of a campaign that are not its profile's, folded: there can be dozens."""
     if not others:
         return ""
     items = "".join(f"<li>{html.escape(each)}</li>" for each in others)
-    summary = f"This campaign has {stats.plural(len(others), 'setting')} of its own, not the profile's"
+    summary = f"{stats.plural(len(others), 'setting')} of this campaign differ from the profile's"
     return f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
 
 
 def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None:
-    """End a notebook: display the mark with the study's provenance and progress, and the page's own answer.
-
-    ``answer`` is Markdown; the site's first page quotes the one of the findings.
-    """
-    campaign_progress = progress(provenance)
-    mark = {
-        "notebook": name,
-        "answer": answer,
-        "progress": asdict(campaign_progress)
-        | {"complete": campaign_progress.complete, "sentence": campaign_progress.sentence()},
-        "provenance": dict(provenance),
-    }
-    bundle = {FINISHED_MIME: mark, "text/markdown": f"Finished. {campaign_progress.sentence()}"}
-    display(bundle, raw=True)
+    """End a notebook: display the mark with the study's provenance and progress, and the page's answer, Markdown."""
+    found = progress(provenance)
+    mark = {"notebook": name, "answer": answer, "progress": found, "provenance": dict(provenance)}
+    display({FINISHED_MIME: mark, "text/markdown": f"Finished. {found['sentence']}"}, raw=True)

@@ -1,7 +1,4 @@
-"""Percentiles: of many values in an HdrHistogram's buckets, and by nearest rank, of as few as a percentile allows.
-
-Imported inside trials too, by searches that judge their own probes.
-"""
+"""Percentiles: of HdrHistogram buckets, and by nearest rank. Imported inside trials, too."""
 
 from __future__ import annotations
 
@@ -13,21 +10,19 @@ from itertools import accumulate
 from hdrh.histogram import HdrHistogram
 
 TAILS = {"p50": 50.0, "p99": 99.0, "p99.9": 99.9, "p99.99": 99.99}
-"""The percentiles that tables tell, by their names."""
 SUMMARY = {**TAILS, "max": 100.0}
 
 LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS = 1, 3_600_000_000_000, 3
-"""The range of every HdrHistogram here, whichever language filled it (Tene, hdrhistogram.org)."""
+"""The range of every HdrHistogram, whichever language filled it (Tene, hdrhistogram.org)."""
 
 
 _SCALE = HdrHistogram(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
-"""An empty one, which knows what its buckets hold."""
 
 
 def histogram_percentiles_us(buckets: Sequence[tuple[int, int]], percentiles: Sequence[float]) -> list[float]:
-    """Microseconds at these percentiles of (index, count) pairs; not-a-number where nothing was counted.
+    """Return microseconds at these percentiles of (index, count) pairs; NaN where nothing was counted.
 
-    Ranks and values are HdrHistogram's own; its Python walks through every bucket that there could be.
+    Ranks and values are HdrHistogram's, whose Python would walk through every possible bucket.
     """
     ordered = sorted(buckets)
     reached = list(accumulate(count for _, count in ordered))
@@ -39,12 +34,12 @@ def histogram_percentiles_us(buckets: Sequence[tuple[int, int]], percentiles: Se
 
 
 def samples_needed(percentile: float) -> int:
-    """Samples that a percentile takes: one of them lies above it."""
+    """Return the samples that a percentile needs: one of them lies above it."""
     return math.ceil(round(100 / (100 - percentile), 6))
 
 
 def nearest_rank_percentiles_ms(samples_ns: Sequence[int]) -> dict[str, float | None]:
-    """`TAILS` by nearest rank, and the maximum, ms; None where the samples are too few for one."""
+    """Return `TAILS` by nearest rank, and the maximum, ms; None where samples are too few."""
     ordered = sorted(samples_ns)
     ranked: dict[str, float | None] = {
         name: ordered[math.ceil(round(len(ordered) * percentile / 100, 6)) - 1] / 1e6
@@ -56,7 +51,7 @@ def nearest_rank_percentiles_ms(samples_ns: Sequence[int]) -> dict[str, float | 
 
 
 def tail_ms(samples_ns: Sequence[int]) -> tuple[str, float] | tuple[None, None]:
-    """The highest of `TAILS` that so many samples allow, and the value there, ms."""
+    """Return the highest of `TAILS` that so many samples allow, and the value there, ms."""
     ranked = nearest_rank_percentiles_ms(samples_ns)
     allowed = [(name, value) for name in TAILS if (value := ranked[name]) is not None]
     return allowed[-1] if allowed else (None, None)

@@ -1,12 +1,11 @@
-"""Why a conclusion does not hold here: one thing is changed about a comparison that came out the other way round.
+"""Why a claim fails here: one thing about a reversed comparison is changed, and both sides are compared again.
 
-That a comparison is reversed explains nothing. An *ablation* (Cohen and Howe, "How evaluation guides AI research", AI
-Magazine 9(4), 1988) sets the same two sides against each other once more, with one thing changed on one side or on
-both. Where that comes out as published, the reason lies in what was changed; where the ratio moves and not as far, it
-is a part of the reason; where it is shown not to move by what matters, the reason is another one.
+In such an *ablation* (Cohen and Howe, "How evaluation guides AI research", AI Magazine 9(4), 1988) a change that turns
+the comparison is the reason, one that moves the ratio less far is a part of it, and one that is shown not to move it
+beyond the equivalence margin is not.
 
-Comparisons are chosen here because they came out reversed, and trials that choose are further off than others would be:
-so that a change turns one rests on the changed comparison alone, and on no comparison with what it was before.
+Comparisons are chosen because they came out reversed, and trials that choose are further off than others: so whether a
+change turns one rests on the changed comparison alone.
 """
 
 from __future__ import annotations
@@ -26,30 +25,28 @@ from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, REFUTED, Verdic
 
 TURNS, PART, NOT_THE_CAUSE, FURTHER = "turns it", "a part of it", "not the reason", "the reverse"
 OUTCOMES = (TURNS, PART, NOT_THE_CAUSE, FURTHER, OPEN, NOT_MEASURED)
-"""As published once it is changed; towards that, not as far; not moved by what matters; moved away from it; the trials
-do not tell; a side has no figure."""
 
 
 class Sides(NamedTuple):
-    """The costs of the trials of both sides, in the order of blocks; the claim says that ``larger`` is more, or that it
-    is about a published figure, which ``smaller`` is then."""
+    """The costs of the trials of both sides, in the order of blocks; ``larger`` is claimed to be more than ``smaller``,
+    or about as much where that is a published figure."""
 
     larger: pd.Series
     smaller: pd.Series | float
 
 
 class Changed(NamedTuple):
-    """The sides after a change; None: the change leaves that side alone, and its trials are those from before."""
+    """The sides after a change; None: the change leaves that side alone, with its trials from before."""
 
     larger: pd.Series | None
     smaller: pd.Series | None
 
 
 @dataclass(frozen=True)
-class Told:
-    """One change of one comparison in words: of which claim on which set-up, the comparison, what is changed.
+class ChangedComparison:
+    """One change of one comparison in words.
 
-    ``within``: of a claim that says that a figure is about as published, the factor that this allows.
+    ``within``: the factor that a claim about a published figure allows.
     """
 
     claim: str
@@ -60,9 +57,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Asked(Told):
-    """The same with the costs of both sides before and after the change."""
-
+class Asked(ChangedComparison):
     before: Sides
     after: Changed
 
@@ -72,8 +67,7 @@ At = Callable[[float], Comparison]
 
 
 class Judged(NamedTuple):
-    """How a change is judged: the comparison as it was, as it is after the change, and the latter ratio over the
-    former."""
+    """The comparison before and after the change, and the latter ratio over the former."""
 
     before: At
     after: At
@@ -82,9 +76,9 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Ablation:
-    """What one change does: the comparison as it was, as it is after it, and the latter ratio over the former."""
+    """What one change does; ``effect``: the ratio after it over that before."""
 
-    asked: Told
+    asked: ChangedComparison
     before: Comparison
     after: Comparison
     effect: Comparison
@@ -102,7 +96,6 @@ class Ablation:
 
     @property
     def _towards(self) -> bool:
-        """Whether a change that is shown moves the ratio towards what is claimed."""
         if self.asked.within is None or self.before.ratio is None or self.after.ratio is None:
             return self.effect.direction > 0
         was, now = (abs(math.log(one.estimate)) for one in (self.before.ratio, self.after.ratio))
@@ -110,7 +103,7 @@ class Ablation:
 
 
 def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Those refuted or mixed, of which something was compared: by trials, not by what a source says of itself."""
+    """Return the refuted and mixed verdicts that rest on trials."""
     return [each for each in verdicts if each.outcome in (REFUTED, MIXED) and not _COMPARED.isdisjoint(each.evidence)]
 
 
@@ -127,8 +120,8 @@ def ablations(asked: Sequence[Asked]) -> list[Ablation]:
     ])  # fmt: skip
 
 
-def judge(changes: Sequence[tuple[Told, Judged]]) -> list[Ablation]:
-    """Judge changes: what they lead to is decided together, and so is what they do."""
+def judge(changes: Sequence[tuple[ChangedComparison, Judged]]) -> list[Ablation]:
+    """Judge changes; all comparisons after them are decided together, and so are all effects."""
     after = decisions.together([by.after for _, by in changes])
     effects = decisions.together([by.effect for _, by in changes])
     return [
@@ -143,7 +136,7 @@ def _after(item: Asked) -> Sides:
     return Sides(larger, was.smaller if now.smaller is None else now.smaller)
 
 
-def _compared(sides: Sides, within: float | None, alpha: float = decisions.ALPHA) -> Comparison:
+def _compared(sides: Sides, within: float | None, alpha: float) -> Comparison:
     if isinstance(sides.smaller, float):
         return decisions.compare_with(sides.larger, sides.smaller, within, alpha)
     return decisions.compare(sides.larger, sides.smaller, within, alpha)
@@ -162,51 +155,36 @@ def _effect(item: Asked, alpha: float) -> Comparison:
 
 
 def table(judged: Sequence[Ablation]) -> pd.DataFrame:
-    """One row per change that has a figure: comparison, what is changed, the outcome, the ratio as it is and after it,
-    how many times the former the latter is, the claim and the set-up that it was judged on."""
+    """Return a row per change that has a figure, its ratios in words."""
     rows = [
-        (item.asked.comparison, item.asked.changed, item.outcome, _ratio(item.before), _ratio(item.after),
-         _ratio(item.effect), item.asked.claim, item.asked.set_up)
+        {"comparison": item.asked.comparison, "changed": item.asked.changed, "outcome": item.outcome,
+         "as it is": _ratio(item.before), "after it": _ratio(item.after), "after over before": _ratio(item.effect),
+         "claim": item.asked.claim, "judged on": item.asked.set_up}
         for item in judged
         if item.outcome != NOT_MEASURED
     ]  # fmt: skip
-    columns = ["comparison", "changed", "outcome", "as it is", "after it", "after over before", "claim", "judged on"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=None if rows else ["outcome", "claim", "judged on"])
 
 
 def _ratio(comparison: Comparison) -> str | None:
     if (ratio := comparison.ratio) is None:
         return None
-    bounded = ratio.low > 0, math.isfinite(ratio.high)
-    if bounded == (False, True):
+    if ratio.low > 0 and math.isfinite(ratio.high):
+        return "not bounded" if ratio.high > stats.TOO_WIDE * ratio.low else ratio.text(2)
+    if math.isfinite(ratio.high):
         return f"below {stats.significant(ratio.high, 2)}"
-    if bounded == (True, False):
-        return f"above {stats.significant(ratio.low, 2)}"
-    if bounded == (False, False) or ratio.high > stats.TOO_WIDE * ratio.low:
-        return "not bounded"
-    return ratio.text(2)
+    return f"above {stats.significant(ratio.low, 2)}" if ratio.low > 0 else "not bounded"
 
 
-STUDENT = "Student's intervals"
-
-
-def for_reader(judged: Sequence[Ablation], intervals: str = STUDENT) -> tables.TableOrWords:
-    """`table` as a page shows it: a claim and what it was judged on stand once, above their comparisons. ``intervals``
-    says by what those of the ratios are made."""
+def for_reader(judged: Sequence[Ablation], intervals: str = "Student's intervals") -> tables.TableOrWords:
+    """Return `table` for a page, grouped by claim; ``intervals`` names the kind that the ratios have."""
     rows = table(judged)
     judged_on = rows["judged on"].map(lambda set_up: f" ({set_up})" if set_up else "")
     rows = rows.drop(columns="judged on").assign(claim=rows["claim"].str.removesuffix(".") + judged_on)
-    return tables.plain_table(
-        rows, "Why claims fail here: one thing changed", caption(judged, intervals), under="claim"
+    note = (
+        "Ratios above 1 are as claimed; about a published figure, those within the factor that the claim allows. "
+        f"{TURNS.capitalize()}: as claimed after the change. {PART.capitalize()}: moves that way, not as far. "
+        f"{NOT_THE_CAUSE.capitalize()}: does not move beyond the equivalence margin. All changes of the table are "
+        f"decided together; {intervals}."
     )
-
-
-def caption(judged: Sequence[Ablation], intervals: str = STUDENT) -> str:
-    """Return what the columns of `table` mean."""
-    about = sorted({item.asked.within for item in judged if item.asked.within})
-    within = "".join(f", over a published figure those within {one:g} times it" for one in about)
-    return (
-        f"Ratios above 1 are as claimed{within}. {TURNS.capitalize()}: shown to be as claimed after the change; "
-        f"{PART}: shown to move that way, not as far; {NOT_THE_CAUSE}: shown not to move "
-        f"beyond the equivalence margin. All changes of the table are decided together; {intervals}."
-    )
+    return tables.plain_table(rows, "Why claims fail here: one thing changed", note, under="claim")

@@ -1,27 +1,25 @@
 """One judge of claims: a claim is a conclusion, published or our own, restated as a test that fresh data can fail.
 
-A study says how its data become *evidence*: rows, one for each thing that the claim says, each with two chances: of so
-much evidence for it, were it not so (``p``), and of so much evidence for the reverse beyond what matters, were that not
-so (``p_against``). By these each row is shown as published, the other way round, of no difference that matters, or
-open.
+A study turns its data into *evidence*: a row per comparison with two p values, ``p`` for the claim and ``p_against``
+for the reverse beyond the equivalence margin. A row is shown as published, the other way round, equivalent or
+inconclusive.
 
-A claim that every row must be so is *reproduced* when each is (intersection-union: Berger, "Multiparameter hypothesis
-testing and acceptance sampling", Technometrics 24, 1982), and *refuted* when at least one is reversed beyond what
-matters, paid for by the number of rows (Holm, Scandinavian Journal of Statistics 6, 1979); one that asks for most of
-its rows by the partial conjunction of both (Benjamini and Heller, "Screening for partial conjunction hypotheses",
-Biometrics 64, 2008). Refuted with some rows as published it is *mixed*. Anything else is *open*. All verdicts of a page
-together are false in one of twenty in expectation (Benjamini and Hochberg, JRSS B 57, 1995). What was no part of the
-campaign, or has no figure, goes with the verdict, each with its reason.
+A claim about every row is *reproduced* when each is as published (intersection-union: Berger, "Multiparameter
+hypothesis testing and acceptance sampling", Technometrics 24, 1982), and *refuted* when at least one is reversed,
+adjusted for the number of rows (Holm, Scandinavian Journal of Statistics 6, 1979). A claim about most rows uses the
+partial conjunction of both (Benjamini and Heller, "Screening for partial conjunction hypotheses", Biometrics 64, 2008).
+Refuted with some rows as published is *mixed*; anything else is *inconclusive*. Of the verdicts of a page at most one
+in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57, 1995).
 
-A claim says what its source says, even where the source's own figures deny it: these go through the same rows, and what
-they say stands beside the verdict. It can be put to several *set-ups*, each with a verdict of its own.
+A claim keeps the words of its source even where the source's own figures deny it: these go through the same rows. A
+claim on several *set-ups* has a verdict on each.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -33,14 +31,13 @@ from allocpool import stats
 from allocpool.decisions import ALPHA, Comparison, Decision
 
 OPEN = "inconclusive"
-"""Of a verdict and of a row: the trials do not decide it."""
 REPRODUCED, REFUTED, MIXED = "reproduced", "refuted", "mixed"
 OUTCOMES = (REPRODUCED, REFUTED, MIXED, OPEN)
 AS_PUBLISHED, EQUIVALENT, OTHER_WAY, NOT_MEASURED = (
     "as published", "no difference that matters", "the other way round", "not measured",
 )  # fmt: skip
 SHOWN = {1: AS_PUBLISHED, 0: EQUIVALENT, -1: OTHER_WAY}
-"""What the sign of an exact figure shows of an expected ordering."""
+"""What an exact figure shows of an expected ordering, by its sign."""
 
 Frequency = Literal["every", "almost every", "most"]
 RefutedBy = Literal["one", "all"]
@@ -49,14 +46,13 @@ _LEAST_ROWS: dict[Frequency, Callable[[int], int]] = {
     "almost every": lambda rows: math.ceil(0.9 * rows),
     "most": lambda rows: rows // 2 + 1,
 }
-"""So many of its rows a claim needs as published: all of them, nine in ten, more than half."""
-_MISSING_TOLD = 2
+_MISSING_SHOWN = 2
 
 Data = TypeVar("Data")
 
 
 class Missing(NamedTuple):
-    """Something that a claim speaks of and the data lack: ``what``, and the reason ``why``."""
+    """Something that a claim is about and the data lack."""
 
     what: str
     why: str
@@ -64,18 +60,17 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the data have to say to a claim.
+    """What data show of a claim.
 
-    ``rows``: one per thing that it says, with column ``shown`` (`AS_PUBLISHED`, `EQUIVALENT`, `OTHER_WAY`, `OPEN` or
-    `NOT_MEASURED`), and ``p`` and ``p_against`` where it rests on trials; without these what is shown is exact. The
-    other columns say what was found, the last of them being the figure.
+    ``rows``: one per comparison, with ``shown`` (`AS_PUBLISHED`, `EQUIVALENT`, `OTHER_WAY`, `OPEN` or `NOT_MEASURED`),
+    and with ``p`` and ``p_against`` where it rests on trials: else it is exact. The last other column is the figure.
     """
 
     rows: pd.DataFrame
     missing: tuple[Missing, ...] = ()
 
     def count(self, *shown: str) -> int:
-        """How many rows are shown so."""
+        """Return how many rows are shown so."""
         return int(self.rows["shown"].isin(shown).sum())
 
     @property
@@ -89,24 +84,44 @@ class Evidence:
         return self.rows[self.rows["shown"] != NOT_MEASURED]
 
 
+def no_figures() -> Evidence:
+    """Return the evidence of a source without figures."""
+    return Evidence(pd.DataFrame(columns=["shown"]))
+
+
+def sentence(evidence: Evidence) -> str:
+    """Count the comparisons by what they show, with the range of their ratios and the worst one against the claim."""
+    if evidence.rows.empty:
+        return "Nothing to compare: not part of this campaign."
+    counts = [f"{word} in {count}" for word, count in evidence.rows["shown"].value_counts().items()]
+    found = f"Of {stats.plural(len(evidence.rows), 'comparison')}: {', '.join(counts)}"
+    if "ratio" in evidence.rows and evidence.rows["ratio"].notna().any():
+        found += f"; {stats.ratios(evidence.measured['ratio'].dropna())}"
+        if (against := evidence.against)["ratio"].notna().any() and "larger" in against:
+            worst = against.iloc[int(against["ratio"].astype(float).argmin())]
+            found += f"; most against it: {worst['larger']} over {worst['smaller']}"
+    return f"{found}."
+
+
 @dataclass(frozen=True)
 class Claim(Generic[Data]):
     """One conclusion: ``text`` as a statement, from ``source``.
 
-    ``evidence`` says how a campaign's data become evidence, ``sentence`` tells that evidence in words.
-    ``published_ratios``: where the source gives figures, the ratios of the same comparisons there. ``published``: those
-    figures as evidence. ``asks``: how many of its rows must be as published; so many the other way round that these
-    can't be reached any more refute it. ``needs_all``: whether what the data lack keeps it open, even where every row
-    of the evidence is as published. ``refuted_by``: of a claim that asks for every row, whether one can refute it, or
-    only all of them together. ``set_ups``: names of those that it is put to, one verdict each.
+    Attributes:
+        evidence: turns a campaign's data into evidence.
+        sentence: sums that evidence up.
+        needs_all: what the data lack keeps it inconclusive, even where every row is as published.
+        refuted_by: whether one reversed row refutes a claim about every row, or only all of them together.
+        published: the source's own figures as evidence, where it has some.
+        asks: how many rows must be as published; it is refuted when too few of them can be.
+        set_ups: names, one verdict each.
     """
 
     id: str
     text: str
     source: str
     evidence: Callable[[Data], Evidence]
-    sentence: Callable[[Evidence], str]
-    published_ratios: Callable[[], pd.Series] | None = None
+    sentence: Callable[[Evidence], str] = sentence
     needs_all: bool = False
     refuted_by: RefutedBy = "one"
     published: Callable[[], Evidence] | None = None
@@ -116,12 +131,8 @@ class Claim(Generic[Data]):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the data say about a claim: the outcome, a computed sentence, and the rows of evidence behind it.
-
-    ``missing``: what was no part of the campaign or has no figure, each with its reason. ``set_up``: the one that the
-    claim was put to, empty where there is but one. ``p`` and ``p_against``: the chances of so much evidence for the
-    claim as a whole, and against it, were it not so.
-    """
+    """The outcome of a claim on one set-up (empty where there is but one), with the rows of evidence behind it, what
+    the data lack, and the adjusted p values of the claim and of its reverse."""
 
     claim: Claim[Any]
     outcome: str
@@ -134,44 +145,38 @@ class Verdict:
 
 
 def judge(claim: Claim[Data], data: Data, set_up: str = "") -> Verdict:
-    """Put one claim alone to a campaign's data."""
+    """Test one claim on a campaign's data."""
     return _judged_together([(claim, claim.evidence(data), set_up)])[0]
 
 
 def evaluate(claims: Iterable[Claim[Data]], data: Data) -> list[Verdict]:
-    """Put every claim to a campaign's data."""
+    """Test every claim on a campaign's data."""
     return _judged_together([(claim, claim.evidence(data), "") for claim in claims])
 
 
 def evaluate_apart(claims: Iterable[Claim[Data]], data_of: Callable[[str], Data]) -> list[Verdict]:
-    """Put every claim to each of its set-ups, whose data ``data_of`` gives by name."""
-    known: dict[str, Data] = {}
-    asked = []
-    for claim in claims:
-        for name in claim.set_ups:
-            if name not in known:
-                known[name] = data_of(name)
-            asked.append((claim, claim.evidence(known[name]), name))
-    return _judged_together(asked)
+    """Test every claim on each of its set-ups, whose data ``data_of`` returns by name."""
+    of_set_up = cache(data_of)
+    return _judged_together([
+        (claim, claim.evidence(of_set_up(name)), name) for claim in claims for name in claim.set_ups
+    ])  # fmt: skip
 
 
 def judged_together(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Verdicts of several calls as those of one page: false in one of twenty in expectation over all of them."""
+    """Return verdicts of several calls as those of one page, adjusted together."""
     return _judged_together([(v.claim, Evidence(v.evidence, v.missing), v.set_up) for v in verdicts])
 
 
 def _judged_together(asked: Sequence[tuple[Claim[Any], Evidence, str]]) -> list[Verdict]:
     chances = adjusted([_chances(claim, evidence) for claim, evidence, _ in asked])
-    verdicts = []
-    for (claim, evidence, set_up), (p, p_against) in zip(asked, chances, strict=True):
-        sentence = claim.sentence(evidence)
-        ratios = claim.published_ratios() if len(evidence.rows) and claim.published_ratios else ()
-        if len(ratios):
-            told = stats.span(pd.Series(ratios))
-            sentence += f" The published {'ratios are' if ' to ' in told else 'ratio is'} {told}."
-        outcome = _outcome(claim, evidence, p, p_against)
-        verdicts.append(Verdict(claim, outcome, sentence, evidence.rows, evidence.missing, set_up, p, p_against))
-    return verdicts
+    return [
+        Verdict(
+            claim,
+            outcome_of(*pair, evidence.count(AS_PUBLISHED), claim.needs_all and bool(evidence.missing)),
+            claim.sentence(evidence), evidence.rows, evidence.missing, set_up, *pair,
+        )
+        for (claim, evidence, set_up), pair in zip(asked, chances, strict=True)
+    ]  # fmt: skip
 
 
 def _chances(claim: Claim[Any], evidence: Evidence) -> tuple[float, float]:
@@ -182,26 +187,24 @@ def _chances(claim: Claim[Any], evidence: Evidence) -> tuple[float, float]:
 def chances_of(
     p: Sequence[float], p_against: Sequence[float], asks: Frequency = "every", refuted_by: RefutedBy = "one"
 ) -> tuple[float, float]:
-    """Of so much evidence for a claim as a whole, and against it, were it not so; out of those of its rows."""
+    """Return the p values of a claim and of its reverse, from those of its rows."""
     least = _LEAST_ROWS[asks](len(p))
     too_many = len(p) if refuted_by == "all" else len(p) - least + 1
     return partial_conjunction(p, least), partial_conjunction(p_against, too_many)
 
 
 def _column(evidence: Evidence, name: str, shown: str) -> list[float]:
-    """A column of chances; of evidence that is exact, 0 where it is shown so."""
-    exact = [0.0 if is_so else 1.0 for is_so in evidence.rows["shown"] == shown]
+    """Return a column of p values; of exact evidence, 0 where it is shown so and 1 elsewhere."""
+    exact = (evidence.rows["shown"] != shown).astype(float)
     if name not in evidence.rows:
-        return exact
-    return [
-        value if math.isnan(p) else float(p) for p, value in zip(evidence.rows[name].astype(float), exact, strict=True)
-    ]
+        return exact.tolist()
+    return evidence.rows[name].astype(float).fillna(exact).tolist()
 
 
 def partial_conjunction(chances: Sequence[float], least: int) -> float:
-    """The chance that at least ``least`` of several things look so true, were fewer of them; 1 where there are fewer.
+    """Return the p value of at least ``least`` of several hypotheses; 1 where there are fewer.
 
-    Source: Benjamini and Heller 2008, by Bonferroni, valid whatever depends on what: with ``least`` = all it is
+    Source: Benjamini and Heller 2008, by Bonferroni, valid under any dependence: with ``least`` = all it is
     intersection-union, with 1 Holm's first step.
     """
     if not 0 < least <= len(chances):
@@ -210,8 +213,7 @@ def partial_conjunction(chances: Sequence[float], least: int) -> float:
 
 
 def adjusted(chances: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Both chances of each claim of a page, adjusted by Benjamini and Hochberg: of those below q, the share q is false
-    in expectation."""
+    """Adjust both p values of each claim of a page together, by Benjamini and Hochberg."""
     if not chances:
         return []
     values = np.clip(np.array(chances, dtype=float), 0.0, 1.0)
@@ -219,21 +221,16 @@ def adjusted(chances: Sequence[tuple[float, float]]) -> list[tuple[float, float]
     return [(float(p), float(against)) for p, against in together]
 
 
-def _outcome(claim: Claim[Any], evidence: Evidence, p: float, p_against: float) -> str:
-    return outcome_of(p, p_against, evidence.count(AS_PUBLISHED), claim.needs_all and bool(evidence.missing))
-
-
 def outcome_of(p: float, p_against: float, as_published: int, lacking: bool = False) -> str:
-    """The outcome by the adjusted chances of a claim, by how many of its rows are as published, and by whether
-    something is lacking that it needs."""
+    """Return the outcome by adjusted p values, the number of rows as published, and whether needed data are lacking."""
     if p_against <= ALPHA:
         return MIXED if as_published else REFUTED
     return REPRODUCED if p <= ALPHA and not lacking else OPEN
 
 
 def shown_by(p: Sequence[float], p_against: Sequence[float], equivalent: Sequence[bool] | None = None) -> list[str]:
-    """What each row of a claim shows: as published at one-sided 5% each; the other way round at 5% over all of them
-    (Holm 1979); NaN was not measured."""
+    """Return what each row of a claim shows: as published at one-sided 5% each, the other way round at 5% over all of
+    them (Holm 1979); NaN: not measured."""
     against = _holm(p_against)
     equal = equivalent or [False] * len(against)
     return [
@@ -254,7 +251,7 @@ def _holm(chances: Sequence[float]) -> list[float]:
 
 @cache
 def published_says(claim: Claim[Any]) -> str | None:
-    """What the source's own figures say of a claim, counted by rows of evidence; None where they are not asked."""
+    """Return in words how many rows of the source's own figures bear a claim out; None where there are none."""
     if claim.published is None:
         return None
     evidence = claim.published()
@@ -269,65 +266,71 @@ def published_says(claim: Claim[Any]) -> str | None:
 
 @dataclass(frozen=True)
 class Ordering:
-    """One expected ordering: ``larger`` is more than ``smaller``; where a side has no figure, ``why_not`` says why, or
-    ``gaps`` what of it is missing."""
+    """One expected ordering: ``larger`` is more than ``smaller``.
+
+    Attributes:
+        why_not, gaps: where a side has no figure, why, or what of it is missing.
+        cells: the cells of `declared` that take part on either side.
+        factor: ``larger`` is more than so many times ``smaller``; of an equality, how far they may differ.
+        chances: `p` and `p_against`, where they are not those of the comparison.
+    """
 
     larger: str
     smaller: str
     comparison: Comparison
     why_not: str = "no figure for both"
     gaps: tuple[Missing, ...] = ()
+    cells: tuple[tuple[Any, ...], tuple[Any, ...]] = field(default=((), ()), kw_only=True)
+    factor: float = field(default=1.0, kw_only=True)
+    chances: tuple[float, float] | None = field(default=None, kw_only=True)
 
     @property
     def p(self) -> float:
-        """Of so much evidence that ``larger`` is more, were it not; NaN where a side has no figure."""
+        """The p value of the ordering; NaN where a side has no figure."""
+        if self.chances:
+            return self.chances[0]
         return math.nan if self.comparison.ratio is None else self.comparison.p_above()
 
     @property
     def p_against(self) -> float:
-        """Of so much evidence that it is less, by more than what does not matter; NaN where a side has no figure."""
+        """The p value of the reverse beyond the equivalence margin; NaN where a side has no figure."""
+        if self.chances:
+            return self.chances[1]
         return math.nan if self.comparison.ratio is None else self.comparison.p_below(1 / self.comparison.effect)
 
     @property
     def equivalent(self) -> bool:
-        """Whether it is shown that no difference matters, where a difference was expected."""
+        """Whether the two are shown to be equivalent, where a difference was expected."""
         return self.comparison.equivalent
 
 
 @dataclass(frozen=True)
 class Equality(Ordering):
-    """One expected equality: the two do not differ by more than what does not matter (two one-sided tests)."""
+    """One expected equality: the two are equivalent (two one-sided tests)."""
 
     @property
     def p(self) -> float:
-        """Of so much evidence that they are the same, were they not."""
         return math.nan if self.comparison.ratio is None else self.comparison.p_equal
 
     @property
     def p_against(self) -> float:
-        """Of so much evidence that they differ by more than what does not matter."""
         return math.nan if self.comparison.ratio is None else self.comparison.p_unequal
 
     @property
     def equivalent(self) -> bool:
-        """That is what was expected: `p` tells it."""
         return False
 
 
 def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ()) -> Evidence:
-    """Orderings as evidence: one row each with larger, smaller, ratio (of the two), low, high, trials, remark (what an
-    average hides, with the trimmed ratio), p, p_against, shown."""
-    chances = [(item.p, item.p_against) for item in orderings]
-    shown = shown_by(
-        [p for p, _ in chances],
-        [p for _, p in chances],
-        [item.equivalent for item in orderings],
-    )
+    """Return orderings as evidence: a row each with larger, smaller, ratio (of the two), low, high, trials, remark
+    (what an average hides, with the trimmed ratio), p, p_against, shown."""
+    p, p_against = [item.p for item in orderings], [item.p_against for item in orderings]
+    shown = shown_by(p, p_against, [item.equivalent for item in orderings])
     rows = []
-    for item, pair, word in zip(orderings, chances, shown, strict=True):
+    for item, *chances, word in zip(orderings, p, p_against, shown, strict=True):
         ratio = item.comparison.ratio
         figures = (ratio.estimate, ratio.low, ratio.high, ratio.trials) if ratio else (np.nan, np.nan, np.nan, 0)
-        rows.append([item.larger, item.smaller, *figures, _remark(item.comparison.decision), *pair, word])
+        rows.append([item.larger, item.smaller, *figures, _remark(item.comparison.decision), *chances, word])
     lacking = [
         gap
         for item, word in zip(orderings, shown, strict=True)
@@ -338,51 +341,31 @@ def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ())
     return Evidence(pd.DataFrame(rows, columns=columns), tuple(dict.fromkeys([*missing, *lacking])))
 
 
-def _remark(told: Decision) -> str:
-    if not told.remark:
+def _remark(decision: Decision) -> str:
+    if not decision.remark:
         return ""
-    words = told.remark.replace("a: ", "the former: ").replace("b: ", "the latter: ")
-    return f"{words}; trimmed {stats.significant(told.trimmed_ratio)}"
+    words = decision.remark.replace("a: ", "the former: ").replace("b: ", "the latter: ")
+    return f"{words}; trimmed {stats.significant(decision.trimmed_ratio)}"
 
 
-def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """One row per verdict: claim, verdict, what was found; where any has it, also set-up, what the published figures
-    say, and what is missing."""
-    rows = pd.DataFrame(
-        [
-            {
-                "claim": v.claim.text, "set-up": v.set_up, "verdict": v.outcome, "found": v.sentence,
-                "published figures": published_says(v.claim), "missing": told_missing(v.missing),
-            }
-            for v in verdicts
-        ],
-        columns=["claim", "set-up", "verdict", "found", "published figures", "missing"],
-    )  # fmt: skip
-    optional = ("set-up", "published figures", "missing")
-    return rows.drop(columns=[name for name in optional if not rows[name].fillna("").astype(bool).any()])
-
-
-def told_missing(missing: Sequence[Missing]) -> str:
-    """What is missing, in short: by reason, the first few of each."""
+def missing_in_words(missing: Sequence[Missing]) -> str:
+    """Return what is missing in short: by reason, the first few of each."""
     by_reason: dict[str, list[str]] = {}
     for item in missing:
         by_reason.setdefault(item.why, []).append(item.what)
-    told = [f"{_first(whats, '; ')}: {why}" for why, whats in by_reason.items()]
-    return _first(told, ". ")
+    return _first([f"{_first(whats, '; ')}: {why}" for why, whats in by_reason.items()], ". ")
 
 
 def _first(items: Sequence[str], between: str) -> str:
-    more = len(items) - _MISSING_TOLD
-    return between.join(items[:_MISSING_TOLD]) + (f"{between}{more} more" if more > 0 else "")
+    more = len(items) - _MISSING_SHOWN
+    return between.join(items[:_MISSING_SHOWN]) + (f"{between}{more} more" if more > 0 else "")
 
 
 def tally(verdicts: Sequence[Verdict], called: str = "published claim") -> str:
-    """A sentence counting the outcomes that there are; ``called`` is what one claim is."""
-    counts = {name: n for name in OUTCOMES if (n := sum(v.outcome == name for v in verdicts))}
+    """Return a sentence that counts the outcomes; ``called`` is what one claim is."""
+    counts = [f"{n} {name}" for name in OUTCOMES if (n := sum(v.outcome == name for v in verdicts))]
     claims = len({v.claim.id for v in verdicts})
     alone = claims == len(verdicts)
-    judged = stats.plural(claims, called if alone else "claim")
-    judged = judged if alone else f"{stats.plural(len(verdicts), 'verdict')} on {judged}"
-    if set(counts) <= {OPEN}:
-        return f"Of {judged}, none is decided."
-    return f"Of {judged}, " + ", ".join(f"{n} {name}" for name, n in counts.items()) + "."
+    of = stats.plural(claims, called if alone else "claim")
+    of = of if alone else f"{stats.plural(len(verdicts), 'verdict')} on {of}"
+    return f"Of {of}: {', '.join(counts) or 'none'}."

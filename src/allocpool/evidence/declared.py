@@ -1,7 +1,7 @@
-"""Claims as data: the ``claims.yaml`` of a study, put to a table of cells.
+"""Claims as data: the ``claims.yaml`` of a study, tested on a table of cells.
 
-A test says that every cell of ``larger`` costs more than ``factor`` times each cell of ``smaller`` that agrees with it
-in all keys but those that ``smaller`` or ``differ`` names. Published figures are cells, too, each of one block.
+A test expects every cell of ``larger`` to cost more than ``factor`` times each cell of ``smaller`` that agrees with it
+in all keys but those that ``smaller`` or ``differ`` names. Published figures are cells of one block.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     RefutedBy,
+    no_figures,
     of_orderings,
 )
-from allocpool.evidence.figures import no_figures
+from allocpool.evidence.claims import sentence as sentence
 from allocpool.evidence.trials import NOT_PART
 
 Value = str | int | float | bool | None
 Selection = dict[str, Value | list[Value]]
-"""Columns of cells with the value, or one of the values, that each must have."""
+"""Columns of cells, each with the value or the list of values that it may have."""
 
 
 class _Model(BaseModel):
@@ -88,7 +89,7 @@ class Declared(_Model):
 
 
 class ClaimsFile(_Model):
-    """A ``claims.yaml``: what all its claims have unless they say otherwise, and the claims."""
+    """A ``claims.yaml``: defaults of its claims, and the claims."""
 
     source: str
     set_ups: list[str] = [""]
@@ -101,7 +102,7 @@ class ClaimsFile(_Model):
 class Cell:
     """One thing that was measured: its columns, its name, its figures by block, and why it has none.
 
-    ``weak``: why it compares nothing beside another one that is so.
+    ``weak``: why two such cells are not compared.
     """
 
     facts: Mapping[str, Any]
@@ -111,12 +112,12 @@ class Cell:
     weak: str = ""
 
     def has(self, selection: Selection) -> bool:
-        """Whether its columns have these values."""
+        """Return whether its columns have these values."""
         return all(self.facts[name] in (value if isinstance(value, list) else [value])
                    for name, value in selection.items())  # fmt: skip
 
     def at(self, names: Sequence[str]) -> tuple[Any, ...]:
-        """Its values of these columns."""
+        """Return its values of these columns."""
         return tuple(self.facts[name] for name in names)
 
     def over(self, other: Cell, factor: float) -> Comparison:
@@ -126,7 +127,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Cells:
-    """What claims are put to: cells in reading order, and the columns ``keys`` that tell them apart.
+    """What claims are tested on: cells in reading order, and the columns ``keys`` that tell them apart.
 
     ``why``: by claim, why it has nothing to compare, where the campaign is not the reason. ``judge``: compares the
     larger side of a test with the smaller one where cells have no costs; of a test that has no smaller side, that is
@@ -136,7 +137,7 @@ class Cells:
     cells: Sequence[Cell]
     keys: tuple[str, ...]
     why: Mapping[str, str] = field(default_factory=dict)
-    judge: Callable[[Test, Sequence[Cell], Sequence[Cell]], CellOrdering] | None = None
+    judge: Callable[[Test, Sequence[Cell], Sequence[Cell]], Ordering] | None = None
 
     @cached_property
     def by_key(self) -> dict[tuple[Any, ...], Cell]:
@@ -144,26 +145,16 @@ class Cells:
         return {cell.at(self.keys): cell for cell in self.cells}
 
     def other(self, cell: Cell, differs: Selection) -> Cell | None:
-        """The cell that differs from this one only so."""
+        """Return the cell that differs from this one only in these columns."""
         return self.by_key.get(tuple({**cell.facts, **differs}[name] for name in self.keys))
 
 
-@dataclass(frozen=True)
-class CellOrdering(Ordering):
-    """An expected ordering of cells; ``cells``: all that take part on either side."""
-
-    cells: tuple[tuple[Cell, ...], tuple[Cell, ...]] = field(default=((), ()), kw_only=True)
-    factor: float = field(default=1.0, kw_only=True)
+CellOrdering = Ordering
 
 
 @dataclass(frozen=True)
-class _Equal(CellOrdering, Equality):
-    """An expected equality of two cells."""
-
-
-@dataclass(frozen=True)
-class _NotLess(CellOrdering):
-    """An expected ordering in which ``larger`` may be smaller by what does not matter."""
+class _NotLess(Ordering):
+    """An expected ordering in which ``larger`` may be smaller within the equivalence margin."""
 
     @property
     def p(self) -> float:
@@ -175,41 +166,22 @@ class _NotLess(CellOrdering):
 
 
 @dataclass(frozen=True)
-class _Given(CellOrdering):
-    """An expected ordering with its chances, `p` and `p_against`; NaN where a side has no figure."""
+class Judged(Ordering):
+    """An expected ordering whose p values the study computes; NaN where a side has no figure."""
 
-    chances: tuple[float, float] = field(default=(math.nan, math.nan), kw_only=True)
-
-    @property
-    def p(self) -> float:
-        return self.chances[0]
-
-    @property
-    def p_against(self) -> float:
-        return self.chances[1]
-
-
-@dataclass(frozen=True)
-class Judged(_Given):
-    """An expected ordering whose chances the study computes."""
+    chances: tuple[float, float] | None = field(default=(math.nan, math.nan), kw_only=True)
 
     @property
     def equivalent(self) -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class _Best(_Given):
-    """The ordering of several that has the largest ratio. The trials that choose it also judge it: it is paid for as
-    often as there was a choice (Bonferroni), and all must be the other way round."""
-
-
 @dataclass(frozen=True, eq=False)
-class Cheapest(CellOrdering):
+class Cheapest(Ordering):
     """An expected ordering of the cheapest cell of either side, which the same trials choose.
 
-    Every one is put to every one of the other side, and the choice is paid for (`decisions.p_cheapest`). The ratio is
-    that of the two which look cheapest; its interval holds for all pairs at once (Bonferroni).
+    Each is compared with all of the other side, adjusted for the choice (`decisions.p_cheapest`). The ratio is that of
+    the two which look cheapest; its interval holds for all pairs at once (Bonferroni).
     """
 
     @cached_property
@@ -236,8 +208,8 @@ class Cheapest(CellOrdering):
         return self.comparison.ratio is not None and self._chances[2] <= decisions.ALPHA
 
 
-def orderings(tests: Sequence[Test], cells: Cells, usual: Selection) -> list[CellOrdering]:
-    """Everything that the tests of a claim expect of these cells."""
+def orderings(tests: Sequence[Test], cells: Cells, usual: Selection) -> list[Ordering]:
+    """Return the orderings that the tests of a claim expect of these cells."""
     found = []
     for test in tests:
         every = list(_orderings(test, cells, usual))
@@ -246,16 +218,18 @@ def orderings(tests: Sequence[Test], cells: Cells, usual: Selection) -> list[Cel
     return found
 
 
-def _best(expected: list[CellOrdering]) -> list[CellOrdering]:
+def _best(expected: list[Ordering]) -> list[Ordering]:
+    """Return the ordering with the largest ratio, adjusted for the choice (Bonferroni); all must be reversed to refute
+    it."""
     known = [item for item in expected if item.comparison.ratio is not None]
     if not known:
         return expected[:1]
     best = max(known, key=lambda item: item.comparison.decision.ratio)
     chances = min(1.0, len(known) * min(item.p for item in known)), max(item.p_against for item in known)
-    return [_Best(best.larger, best.smaller, best.comparison, cells=best.cells, factor=best.factor, chances=chances)]
+    return [Ordering(best.larger, best.smaller, best.comparison, cells=best.cells, factor=best.factor, chances=chances)]
 
 
-def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrdering]:
+def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[Ordering]:
     # Of a ratio, only cells that have another side to be over.
     known = [cell for cell in cells.cells if test.over is None or cells.other(cell, test.over)]
     known = [cell for cell in known if len(cell.values)] if test.measured else known
@@ -271,12 +245,12 @@ def _orderings(test: Test, cells: Cells, usual: Selection) -> Iterator[CellOrder
         published = f"the published {low:g}" + (f" to {high:g}" if test.between else "")
         for cell in larger:
             compared = decisions.compare_with(cell.values, middle, factor)
-            yield _Equal(cell.label, published, compared, gaps=_gaps(cell), cells=((cell,), ()), factor=factor)
+            yield Equality(cell.label, published, compared, gaps=_gaps(cell), cells=((cell,), ()), factor=factor)
         return
     if test.at_most is not None:
         for cell in larger:
             values = cell.values.iloc[:0] if cell.weak else cell.values
-            yield CellOrdering(f"at most {test.at_most:g}", cell.label,
+            yield Ordering(f"at most {test.at_most:g}", cell.label,
                                decisions.compare_with(1 / values, 1 / test.at_most), cell.weak or cell.gap,
                                cells=((cell,), ()))  # fmt: skip
         return
@@ -318,13 +292,13 @@ def _times(factor: float) -> str:
     return "" if factor == 1.0 else f"{factor:g} times "
 
 
-def _ordering(test: Test, cells: Cells, larger: Cell, smaller: Cell) -> CellOrdering:
+def _ordering(test: Test, cells: Cells, larger: Cell, smaller: Cell) -> Ordering:
     sides: list[tuple[Cell, ...]] = [(larger,), (smaller,)]
     if test.over is not None:
         sides = [tuple(filter(None, (cell, cells.other(cell, test.over)))) for cell in (larger, smaller)]
     names = [" / ".join(cell.label for cell in side) for side in sides]
-    kinds: dict[str, type[CellOrdering]] = {"equal": _Equal, "not_less": _NotLess}
-    kind, times = kinds.get(test.compare, CellOrdering), "" if test.compare == "equal" else _times(test.factor)
+    kinds: dict[str, type[Ordering]] = {"equal": Equality, "not_less": _NotLess}
+    kind, times = kinds.get(test.compare, Ordering), "" if test.compare == "equal" else _times(test.factor)
     weak = larger.weak and smaller.weak
     return kind(
         names[0], f"{times}{names[1]}", decisions.compare([], []) if weak else _comparison(test, *sides),
@@ -345,7 +319,7 @@ def _comparison(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> 
     return decisions.compare_means(top, bottom) if test.compare == "means" else larger[0].over(smaller[0], test.factor)
 
 
-def _cheapest(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> CellOrdering:
+def _cheapest(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> Ordering:
     known = [[cell for cell in side if len(cell.values)] for side in (larger, smaller)]
     best = [min(some, key=lambda cell: stats.geometric_mean(cell.values), default=side[0])
             for some, side in zip(known, (larger, smaller), strict=True)]  # fmt: skip
@@ -358,7 +332,7 @@ def _cheapest(test: Test, larger: Sequence[Cell], smaller: Sequence[Cell]) -> Ce
     )  # fmt: skip
 
 
-def _missing(speaks_of: Sequence[Selection], expected: Sequence[CellOrdering]) -> Iterator[Missing]:
+def _missing(speaks_of: Sequence[Selection], expected: Sequence[Ordering]) -> Iterator[Missing]:
     compared = [cell for item in expected for side in item.cells for cell in side]
     for selection in speaks_of:
         lists = [value if isinstance(value, list) else [value] for value in selection.values()]
@@ -367,8 +341,8 @@ def _missing(speaks_of: Sequence[Selection], expected: Sequence[CellOrdering]) -
                 yield Missing(" ".join(map(str, values)), NOT_PART.word)
 
 
-def as_published(expected: Sequence[CellOrdering]) -> Evidence:
-    """Single published figures, of which there is one each: as said where they lie so, whatever the margin."""
+def as_published(expected: Sequence[Ordering]) -> Evidence:
+    """Return single published figures as evidence: as published where they lie so, whatever the margin."""
     rows = of_orderings(expected).rows
     shown = []
     for item, ratio, found in zip(expected, rows["ratio"].astype(float), rows["shown"], strict=True):
@@ -385,35 +359,21 @@ def as_published(expected: Sequence[CellOrdering]) -> Evidence:
     return Evidence(rows[rows["shown"] != NOT_MEASURED].reset_index(drop=True))
 
 
-def sentence(evidence: Evidence) -> str:
-    """How many comparisons show what, the worst one against the claim, and how far apart the sides are."""
-    if evidence.rows.empty:
-        return "Nothing to compare: not part of this campaign."
-    counts = [f"{word} in {count}" for word, count in evidence.rows["shown"].value_counts().items()]
-    found = f"Of {stats.plural(len(evidence.rows), 'comparison')}: {', '.join(counts)}"
-    if "ratio" in evidence.rows and evidence.rows["ratio"].notna().any():
-        found += f"; {stats.ratios(evidence.measured['ratio'].dropna())}"
-        if (against := evidence.against)["ratio"].notna().any() and "larger" in against:
-            worst = against.iloc[int(against["ratio"].astype(float).argmin())]
-            found += f"; most against it: {worst['larger']} over {worst['smaller']}"
-    return f"{found}."
-
-
 Odd = tuple[Callable[[Any], Evidence], Callable[[], Evidence]]
-"""What no test can say: evidence of a campaign's data, and that of the published figures."""
+"""What no test can express: functions for the evidence of a campaign's data, and of the published figures."""
 
 
 class Claims(tuple[Claim[Any], ...]):
-    """The claims of a study, with the tests behind them."""
+    """The claims of a study with their tests."""
 
     file: ClaimsFile
 
-    def orderings(self, id: str, cells: Cells) -> list[CellOrdering]:
-        """What one claim expects of these cells, in the order of its rows of evidence."""
+    def orderings(self, id: str, cells: Cells) -> list[Ordering]:
+        """Return what one claim expects of these cells, in the order of its rows of evidence."""
         return _expected(next(item for item in self.file.claims if item.id == id), cells, self.file.usual)
 
 
-def _expected(item: Declared, cells: Cells, usual: Selection) -> list[CellOrdering]:
+def _expected(item: Declared, cells: Cells, usual: Selection) -> list[Ordering]:
     found = orderings(item.tests, cells, usual)
     return _best(found) if item.best else found
 
@@ -453,7 +413,7 @@ def claims_of(
         of_data, of_figures = (functions or {})[item.function] if item.function else (evidence, of_source)
         needs_all = result.needs_all if item.needs_all is None else item.needs_all
         return Claim(
-            item.id, item.words, item.source or result.source, of_data, sentence, needs_all=needs_all,
+            item.id, item.words, item.source or result.source, of_data, needs_all=needs_all,
             refuted_by=item.refuted_by, published=of_figures if published and not item.source else None, asks=item.asks,
             set_ups=tuple(item.set_ups or result.set_ups),
         )  # fmt: skip

@@ -1,7 +1,4 @@
-"""The published figures, loaded for comparison only: nothing measured here is ever derived from them.
-
-How a published table reads in the words of a workload stands where the workload does.
-"""
+"""The published figures, for comparison only: nothing measured is derived from them."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from allocpool.errors import UserError
 
 
 def load(name: str) -> pd.DataFrame:
-    """One published table, e.g. ``allocate_or_pool_gc``; the file names are listed by an unknown one."""
+    """Return a published table, such as ``allocate_or_pool_gc``; raises `UserError`, which lists them, for another."""
     folder = home.reference_dir()
     file = folder / f"{name}.csv"
     if not file.is_file():

@@ -1,4 +1,4 @@
-"""What a page shows that its reader may take along: HTML with the rows behind it."""
+"""Outputs of pages: HTML with the rows behind it, which readers can download."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import pandas as pd
 
 ROWS_MIME = "application/vnd.allocpool.rows+json"
-"""Beside a figure or table: ``title``, and its rows as ``parquet`` in base64."""
+"""Of a figure or table: ``title``, and its rows as ``parquet`` in base64."""
 
 NOTHING_MIME = "application/vnd.allocpool.nothing+json"
-"""Beside a sentence that stands where a figure or table would: there are no rows for it."""
+"""Marks a sentence in place of an empty figure or table."""
 
 
 def packed(title: str, rows: pd.DataFrame) -> dict[str, str]:
-    """Rows to be taken along, as the value of `ROWS_MIME`; a column of several kinds is reported as text."""
+    """Return rows as the value of `ROWS_MIME`; a column of mixed types becomes text."""
     plain = rows.rename(columns=str).loc[:, ~rows.columns.duplicated()]
     plain = plain.assign(**{str(name): plain[name].map(str) for name in plain if plain[name].dtype == object})
     buffer = io.BytesIO()
@@ -27,14 +27,14 @@ def packed(title: str, rows: pd.DataFrame) -> dict[str, str]:
 
 
 def region(inner: str, title: str) -> str:
-    """A table that scrolls by itself where it is too wide, by keyboard too."""
+    """Return a table in a region that scrolls, by keyboard too."""
     named = html.escape(title, quote=True)
     return f'<div class="table-scroll" role="region" tabindex="0" aria-label="{named}">{inner}</div>'
 
 
 @dataclass(frozen=True)
 class Shown:
-    """HTML and its rows, as notebooks display it."""
+    """HTML and its rows."""
 
     html: str
     title: str
@@ -46,8 +46,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Nothing:
-    """A sentence in place of tables (``of``, their titles) and figures (``because``, why each is empty) of which there
-    are no rows; a page that knows it as such can leave out what would lead to them."""
+    """A sentence in place of empty tables (``of``: their titles) and figures (``because``: why each is empty)."""
 
     of: tuple[str, ...] = ()
     because: tuple[str, ...] = ()
@@ -57,7 +56,7 @@ class Nothing:
 
     @property
     def data(self) -> str:
-        """The sentence, as Markdown."""
+        """Its Markdown."""
         tables = [f"**{'; '.join(self.of)}**: nothing in this campaign."] if self.of else []
         return " ".join((*tables, *(f"No figure: {reason}." for reason in self.because)))
 

@@ -1,7 +1,7 @@
-"""The one theme of all figures: palette, sizes, axes, legends, intervals as layers, and words for who can't see them.
+"""The theme of all figures: palette, sizes, axes, legends, intervals, and text alternatives.
 
-Figures are drawn by seaborn; its own error bars are never used: intervals come from the judge (`stated`, `brackets`).
-Every figure is `WIDTH` inches wide and its text `TEXT` points high, to be read on a telephone.
+Seaborn draws figures with the judge's intervals (`stated`). Every figure is `WIDTH` inches wide and its text `TEXT`
+points high, legible on a telephone.
 """
 
 from __future__ import annotations
@@ -33,29 +33,25 @@ from allocpool.runtimes.collectors import collector_named
 ORANGE, SKY, GREEN, YELLOW = "#e69f00", "#56b4e9", "#009e73", "#f0e442"
 BLUE, VERMILION, PURPLE = "#0072b2", "#d55e00", "#cc79a7"
 INK = "#222222"
-"""Its black: what is drawn with it takes the colour of the page's text (`svg`), so that it is seen on a dark page."""
+"""Black that `svg` turns into the colour of the page's text, which may be light."""
 PLUM, SILVER, GREY = "#8f4a76", "#999999", "#777777"
-"""Beside it: a ninth colour, and greys for what is no subject of its figure."""
 PALETTE = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, INK, PLUM, SILVER)
-"""Allocating before pooling, as everywhere (`allocpool.packets.strategies`): a plot of both needs no palette."""
+"""Allocating first, then pooling, so that a plot of both needs no palette."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 CPP = "C++"
-"""What stands where Java has a collector."""
 GRID = "#dddddd"
 WARM_UP = "#9999993f"
-"""Behind what is not measured."""
 
 WIDTH = 6.0
-"""Inches of every figure."""
+"""Inches."""
 PHONE_PX, LEAST_PX = 350, 9
-"""What a screen of 390 px leaves for a figure, and the smallest text on it."""
+"""The width that a screen of 390 px leaves for a figure, and the smallest text on it."""
 TEXT = 1.02 * LEAST_PX * 72 * WIDTH / PHONE_PX
-"""Points of all text."""
+"""Points."""
 
 STATED = {"estimator": "median", "errorbar": ("pi", 100)}
-"""Of rows by `stated`: the value and its interval. Of trials: their median, and from the smallest to the largest."""
+"""For seaborn: of rows by `stated` the value and its interval; of trials their median and range."""
 BARS = {**STATED, "err_style": "bars"}
-"""The same for lines."""
 
 set_theme = partial(
     sns.set_theme,
@@ -74,7 +70,6 @@ set_theme = partial(
         "svg.hashsalt": "figure", "hatch.linewidth": 0.6, "figure.dpi": 100,
     },
 )  # fmt: skip
-"""Makes seaborn and Matplotlib draw as the pages do."""
 set_theme()
 
 # Seaborn lays a figure out anew at every step; `finish` does so once.
@@ -82,37 +77,25 @@ sns.axisgrid.Grid.tight_layout = lambda grid, *_args, **_kwargs: grid
 
 
 def size(columns: int, height: float) -> dict[str, Any]:
-    """``height`` and ``aspect`` of each of so many panels in a row, for functions of seaborn; inches."""
+    """Return the arguments ``height`` (inches) and ``aspect`` of seaborn for so many panels in a row."""
     return {"height": height, "aspect": WIDTH / columns / height}
 
 
 def panels(col: str, order: Collection[str], height: float, most: int = 2) -> dict[str, Any]:
-    """For functions of seaborn: a panel for each of ``order``, ``most`` of them in a row; inches."""
+    """Return seaborn's arguments for a panel per value of ``col`` in this order, ``most`` in a row; inches."""
     columns = max(1, min(most, len(order)))
     return {"col": col, "col_order": list(order), "col_wrap": columns, **size(columns, height)}
 
 
 def by_panel(grid: Any, rows: pd.DataFrame) -> Iterator[tuple[str, Any, pd.DataFrame]]:
-    """Of each panel its name, its axis, and what of these rows is in it."""
+    """Yield each panel's name, axis, and rows."""
     for name, axis in grid.axes_dict.items() if grid._col_var else [("", grid.ax)]:
         yield name, axis, rows[rows[grid._col_var] == name] if grid._col_var else rows
 
 
-def new_figure(rows: int, columns: int, width: float, height: float, sharey: bool = False) -> tuple[Figure, list[Axes]]:
-    """Bare axes for what no function of seaborn lays out, row by row."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    flat = list(figure.subplots(rows, columns, squeeze=False, sharey=sharey).flat)
-    for axis in flat:
-        axis.set_axisbelow(True)
-    return figure, flat
-
-
 def describe(figure: Figure, text: str, rows: pd.DataFrame | None = None) -> Figure:
-    """The figure with the sentences that stand for it where it can't be seen, computed from what is drawn, and with
-    the rows that it shows, to be taken along (`rows_of`).
-
-    No longer one of pyplot's, which would show it a second time.
-    """
+    """Give a figure its text alternative and the tidy rows that it shows (`rows_of`); closes it in pyplot, which would
+    show it a second time."""
     figure.set_label(" ".join(text.split()))
     if rows is not None:
         _ROWS[figure] = rows[~rows[_END]].drop(columns=_END) if _END in rows else rows
@@ -126,28 +109,27 @@ _END = "is_end_of_interval"
 
 
 def rows_of(figure: Figure) -> pd.DataFrame | None:
-    """Return the tidy rows that a figure was made of, with whatever facts they have (configuration, strategy, n ...);
-    None of one that `describe` was not given."""
+    """Return the tidy rows that `describe` was given for a figure."""
     return _ROWS.get(figure)
 
 
 def alt(figure: Figure) -> str:
-    """What `describe` said."""
+    """Return a figure's text alternative."""
     return str(figure.get_label())
 
 
 def mark(label: str, colour: str = GREY, marker: str = "", line: Any = "", width: float = 1.4) -> Line2D:
-    """A legend's entry: a marker, a line, or both."""
+    """Return a legend's entry: a marker, a line, or both."""
     return Line2D([], [], color=colour, marker=marker, linestyle=line, linewidth=width, label=label)
 
 
 def marks(hue: Mapping[str, tuple[str, str]]) -> list[Line2D]:
-    """Legend entries of what has a colour and a marker."""
+    """Return legend entries of names with their colour and marker."""
     return [mark(name, *look) for name, look in hue.items()]
 
 
 def looks(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """``palette`` and ``markers`` for functions of seaborn, fixed by a name's place: no two names share both."""
+    """Return ``palette`` and ``markers`` for seaborn by a name's place: no two names share both."""
     places = dict(enumerate(dict.fromkeys(names)))
     return {
         "palette": {name: PALETTE[i % len(PALETTE)] for i, name in places.items()},
@@ -159,10 +141,10 @@ def finish(
     grid: Any, text: str, columns: int = 3, title: str | Mapping[str, str] = "{col_name}",
     handles: Sequence[Artist] = (), x: str = "", y: str = "",
 ) -> Figure:  # fmt: skip
-    """The figure of a ``FacetGrid``, described: titles of panels, the legend above them, everything inside.
+    """Return the figure of a ``FacetGrid``, described, with its legend above the panels.
 
     ``handles`` replace seaborn's legend, of which the names of variables are left out. ``title`` is a template of
-    seaborn's, or the title of each panel; where it is empty, panels keep theirs. ``x`` and ``y`` name all panels' axes.
+    seaborn's, or the title of each panel; empty: panels keep theirs. ``x`` and ``y`` name all panels' axes.
     """
     figure: Figure = grid.figure
     if grid._legend is not None:
@@ -196,7 +178,7 @@ def finish(
 
 
 def _name_configurations(grid: Any, handles: Sequence[Artist]) -> None:
-    """Name configurations as strangers read them: in titles of panels, no wider than these, on axes, in the legend."""
+    """Spell out configurations in titles of panels (no wider than these), on axes and in the legend."""
     widest = int(WIDTH * 72 / grid._ncol / (0.52 * TEXT))
     for axis in grid.axes.flat:
         title = axis.get_title().replace("\n", " ")
@@ -216,10 +198,10 @@ def _name_configurations(grid: Any, handles: Sequence[Artist]) -> None:
 
 
 def stated(table: pd.DataFrame, value: str, low: str = "low", high: str = "high") -> pd.DataFrame:
-    """Each row three times, so that `STATED` makes seaborn draw ``value`` with the interval of the row, on any scale.
+    """Return each row three times, so that seaborn with `STATED` draws ``value`` with the interval of the row.
 
-    Seaborn computes its bars of the rows of a mark: the median of the three is the value, their range the interval,
-    which is left out where it is unknown or does not hold the value.
+    The median of the three is the value, their range the interval, left out where it is unknown or does not hold the
+    value.
     """
     known = table.dropna(subset=[value])
     held = known[(known[low] <= known[value]) & (known[value] <= known[high])]
@@ -232,9 +214,9 @@ def stack(
     rows: pd.DataFrame, value: str, y: str, order: Sequence[str], part: str, styles: Mapping[str, tuple[str, str]],
     col: str | None = None, col_order: Sequence[str] | None = None,
 ) -> tuple[Any, list[Patch]]:  # fmt: skip
-    """Bars of ``value`` made of the parts that column ``part`` names, one per ``y``: a ``FacetGrid`` and its legend.
+    """Draw a bar per ``y``, stacked of the parts that column ``part`` names; returns the ``FacetGrid`` and its legend.
 
-    ``styles`` holds colour and hatch of each part, in their order from the left: distinct without colour, too.
+    ``styles``: colour and hatch of each part, from the left.
     """
     shown = rows[rows[y].isin(order) & rows[part].isin(styles)]
     shown = shown.assign(**{y: pd.Categorical(shown[y], list(order))})
@@ -256,9 +238,9 @@ def stack(
 
 
 def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]]) -> None:
-    """Names at the right of a panel, each at the height of its line's end, moved apart where they would overlap.
+    """Write names (height, name, colour) right of a panel at their lines' ends, moved apart where they would overlap.
 
-    ``named`` holds height, name and colour; the axis has its final scale.
+    The axis has its final scale.
     """
     points, box, gap = axis.figure.dpi / 72, axis.get_window_extent(), 1.35 * TEXT
     heights = [float(axis.transData.transform((1, height))[1]) / points for height, _, _ in named]
@@ -278,7 +260,7 @@ def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]]) -> None:
 
 
 def _plain(value: float, _position: int = 0) -> str:
-    """A figure at an axis: from 10,000 on in thousands (k) or millions (M), so that neighbours do not touch."""
+    """Write a number at an axis: from 10,000 on in thousands (k) or millions (M)."""
     for unit, suffix in ((1e6, "M"), (1e3, "k")):
         if value >= unit and value >= 1e4:
             return f"{value / unit:,g}{suffix}"
@@ -289,31 +271,30 @@ _FEW = 0.6
 """Decades below which a logarithmic axis has figures like a linear one."""
 
 
-def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float = 1.15, most: int = 5) -> None:
-    """A logarithmic axis with ``most`` readable figures at most: 1-2-5 steps, 1-3 over more, or decades."""
-    target = axis.xaxis if which == "x" else axis.yaxis
-    getattr(axis, f"set_{which}scale")("log")
-    getattr(axis, f"set_{which}lim")(low / room, high * room)
-    decades = math.log10(high * room * room / low)
+def log_axes(on: Any, which: str, values: Iterable[float], room: float = 1.15, most: int = 4) -> None:
+    """Make an axis of a grid's panels, or of one, logarithmic, from the smallest value above 0 to the largest.
+
+    It has ``most`` figures at most: 1-2-5 steps, 1-3 over more, or decades.
+    """
+    known = [float(value) for value in values if pd.notna(value) and 0 < value < math.inf]
+    if not known:
+        return
+    low, high = min(known) / room, max(known) * room
+    decades = math.log10(high / low)
     # Over many decades of a small panel the locator leaves out some, and then all steps between: with them, everything.
     steps = [subs for subs in ((1.0, 2.0, 5.0), (1.0, 3.0)) if decades * len(subs) <= most]
-    log = LogLocator(subs=steps[0] if steps else (1.0,), numticks=most + 1)
-    target.set_major_locator(MaxNLocator(most - 1) if decades < _FEW else log)
-    target.set_major_formatter(FuncFormatter(_plain))
-    target.set_minor_locator(NullLocator())
-    target.set_minor_formatter(NullFormatter())
-
-
-def log_axes(on: Any, which: str, values: Iterable[float], room: float = 1.15, most: int = 4) -> None:
-    """`log_axis` in every panel of a grid, or on one axis, from the smallest value above 0 to the largest."""
-    known = [float(value) for value in values if pd.notna(value) and 0 < value < math.inf]
     for axis in [on] if isinstance(on, Axes) else on.axes.flat:
-        if known:
-            log_axis(axis, min(known), max(known), which, room, most)
+        axis.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
+        log = LogLocator(subs=steps[0] if steps else (1.0,), numticks=most + 1)
+        target = getattr(axis, f"{which}axis")
+        target.set_major_locator(MaxNLocator(most - 1) if decades < _FEW else log)
+        target.set_major_formatter(FuncFormatter(_plain))
+        target.set_minor_locator(NullLocator())
+        target.set_minor_formatter(NullFormatter())
 
 
 def rule(grid: Any, x: float | None = None, y: float | None = None, **line: Any) -> None:
-    """A line across every panel, at ``x`` or ``y``; seaborn's own leaves out panels without rows."""
+    """Draw a line across every panel, at ``x`` or ``y``; seaborn's own leaves out panels without rows."""
     for axis in grid.axes.flat:
         for draw, place in ((axis.axvline, x), (axis.axhline, y)):
             if place is not None:
@@ -324,21 +305,21 @@ _NO_FIGURE = "No figure: "
 
 
 def why_nothing(figure: Figure) -> str:
-    """Of an empty figure, why it is empty; else nothing."""
+    """Return why a figure is empty, or an empty text."""
     words = alt(figure)
     return words.removeprefix(_NO_FIGURE).removesuffix(".") if words.startswith(_NO_FIGURE) else ""
 
 
 def nothing(message: str) -> Figure:
-    """An empty figure that says why."""
-    figure, (axis,) = new_figure(1, 1, WIDTH, 1.2)
+    """Return an empty figure with the reason."""
+    figure, axis = plt.subplots(figsize=(WIDTH, 1.2))
     axis.set_axis_off()
     axis.text(0.5, 0.5, message, ha="center", va="center", wrap=True, transform=axis.transAxes)
     return describe(figure, f"{_NO_FIGURE}{message}.")
 
 
 def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
-    """Entries above all panels, in ``columns``, fewer where that is wider than the figure."""
+    """Put entries above all panels, in ``columns``, fewer where that is wider than the figure."""
     longest = max(len(str(handle.get_label())) for handle in handles)
     fit = int(figure.get_figwidth() / (0.62 + 0.52 * TEXT / 72 * longest))
     most = max(1, min(columns, fit))
@@ -346,12 +327,12 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
 
 
 def whole(figure: Figure) -> dict[str, Any]:
-    """For `savefig`: with long labels at the edges, where no layout makes room for them, as of seaborn's own grids."""
+    """Return arguments of `savefig` that keep long labels where no layout makes room for them."""
     return {} if figure.get_layout_engine() else {"bbox_inches": "tight"}
 
 
 def svg(figure: Figure, key: str) -> str:
-    """The figure as an ``svg`` element for a page: transparent, inked in the page's own colour, named by what it shows.
+    """Return a figure as an ``svg`` element for a page: transparent, in the page's text colour, with its alternative.
 
     ``key`` begins each of its ids, so that two figures of a page share none.
     """
@@ -370,7 +351,7 @@ def svg(figure: Figure, key: str) -> str:
 
 
 def collector_key(language: object, collector: object) -> str:
-    """What the colour of a mark stands for: the collector of a Java configuration, or C++.
+    """Return what the colour of a mark stands for: the collector of a Java configuration, or C++.
 
     Raises:
         UserError: an unknown collector; names the known ones.
@@ -379,5 +360,5 @@ def collector_key(language: object, collector: object) -> str:
 
 
 def colour_of(key: str) -> str:
-    """The colour of what `collector_key` returns; same errors."""
+    """Return the colour of what `collector_key` returns; same errors."""
     return INK if key == CPP else collector_named(key).colour

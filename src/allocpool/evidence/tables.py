@@ -1,9 +1,11 @@
-"""Tables for a reader in one dress: any small one, and claims with their verdicts and evidence."""
+"""Tables for a reader: any small one, and claims with their verdicts and evidence."""
 
 from __future__ import annotations
 
+import functools
 import html
 import math
+import operator
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,27 +24,24 @@ from allocpool.evidence.claims import (
     OTHER_WAY,
     REFUTED,
     Verdict,
+    missing_in_words,
     published_says,
     tally,
-    told_missing,
 )
 from allocpool.evidence.shown import Nothing, Shown, region
 from allocpool.evidence.trials import spelled_out
 
-_CHANCES = ("p", "p_against")
 NOT_TESTED = "not tested"
-"""Of a claim of whose comparisons none was measured, where another one is open."""
+"""Of a claim of whose comparisons none was measured."""
 CANNOT = "this machine can't"
-"""Of a claim that was not tested since the machine lacks what it takes: processors."""
+"""Of a claim that was not tested since the machine lacks what it takes."""
 _AFTER_DECIDED = {OPEN: 1, NOT_TESTED: 2, CANNOT: 3}
 _NUMBERS = ("effect", "from", "to", "n")
-_EVIDENCE = "evidence"
-_COLUMNS = ("claim", "verdict", "judged on", *_NUMBERS, _EVIDENCE, "its own figures", "found", "missing", "source")
+_COLUMNS = ("claim", "verdict", "judged on", *_NUMBERS, "evidence", "its own figures", "missing", "source")
 _CSS = {
-    **dict.fromkeys(_NUMBERS, "number"),
-    **dict.fromkeys(("claim", "found", "missing"), "long"),
-    **dict.fromkeys((_EVIDENCE, "its own figures", "source"), "wide"),
-}
+    **dict.fromkeys(_NUMBERS, "number"), "claim": "long", "missing": "long",
+    **dict.fromkeys(("evidence", "its own figures", "source"), "wide"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Judged:
 
 
 def outcome_of(verdict: Verdict) -> str:
-    """The verdict in a word: what nothing was measured of is not tested, or can't be on this machine."""
+    """Return the verdict in a word; an inconclusive one without any figure is not tested, or can't be here."""
     if verdict.outcome != OPEN or (verdict.evidence["shown"] != NOT_MEASURED).any():
         return verdict.outcome
     lacks = [item.why.startswith("this machine") for item in verdict.missing]
@@ -63,23 +62,23 @@ def outcome_of(verdict: Verdict) -> str:
 
 
 def claim_rows(judged: Iterable[Judged]) -> pd.DataFrame:
-    """One row per verdict: claim, source, what the source's own figures say, the set-up that it was judged on, verdict,
-    and the comparison that decides it (effect, above 1 as claimed, its interval and trials); also id and page.
+    """Return a row per verdict, with the comparison that decides it (effect, above 1 as claimed, its interval, trials).
 
-    Of a claim that is refuted or mixed the comparison is the one most surely against it, else the one that is least
-    surely for it.
+    Of a claim that is refuted or mixed that is the comparison with the smallest p value against it, else the one with
+    the largest p value for it.
     """
-    rows = []
-    for part in judged:
-        for verdict in part.verdicts:
-            effect = _deciding(verdict)
-            rows.append({
-                "claim": verdict.claim.text, "source": verdict.claim.source,
-                "its own figures": published_says(verdict.claim), "judged on": verdict.set_up,
-                "verdict": outcome_of(verdict), **effect, "found": verdict.sentence,
-                "missing": told_missing(verdict.missing), "id": verdict.claim.id, "page": part.page,
-            })  # fmt: skip
-    return pd.DataFrame(rows, columns=[*(name for name in _COLUMNS if name != _EVIDENCE), "id", "page"])
+    rows = [
+        {
+            "claim": verdict.claim.text, "source": verdict.claim.source,
+            "its own figures": published_says(verdict.claim), "judged on": verdict.set_up,
+            "verdict": outcome_of(verdict), **_deciding(verdict), "found": verdict.sentence,
+            "missing": missing_in_words(verdict.missing), "id": verdict.claim.id, "page": part.page,
+        }
+        for part in judged
+        for verdict in part.verdicts
+    ]  # fmt: skip
+    names = [*(name for name in _COLUMNS if name != "evidence"), "found", "id", "page"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def _deciding(verdict: Verdict) -> dict[str, float]:
@@ -89,7 +88,7 @@ def _deciding(verdict: Verdict) -> dict[str, float]:
     known = rows[rows["ratio"].notna()]
     against = verdict.outcome in (REFUTED, MIXED)
     chance, is_shown = ("p_against", OTHER_WAY) if against else ("p", AS_PUBLISHED)
-    # What is exact has no chances: it is so, or it is not.
+    # Exact evidence has no p values.
     chances = known[chance].astype(float).fillna((known["shown"] != is_shown).astype(float))
     row = known.iloc[int(chances.argmin() if against else chances.argmax())]
     ends = (row["low"], row["high"]) if row["low"] < row["high"] else (math.nan, math.nan)
@@ -97,29 +96,37 @@ def _deciding(verdict: Verdict) -> dict[str, float]:
 
 
 def claims_table(judged: Sequence[Judged], title: str, whole: bool = True, called: str = "published claim") -> Shown:
-    """Claims with their verdicts: columns sort on a page, each claim has an address (``#claim-ID``).
+    """Return claims with their verdicts: columns sort on a page, each claim has an address (``#claim-ID``).
 
-    ``whole``: with what was found, what is missing, and the evidence, folded, in the order of the source; else with a
-    link to it, and what is decided first.
+    ``whole``: with what is missing and the evidence, folded, in the order of the source; else with a link to it, and
+    what is decided first.
     """
-    if not whole:
-        judged = _decided_first(judged)
+    judged = judged if whole else _decided_first(judged)
     rows = claim_rows(judged)
-    found = [name for name in _COLUMNS if whole or name not in ("found", "missing")]
-    something = rows.astype(object).where(rows.notna(), "").astype(bool).any()
-    shown = [name for name in found if name in ("claim", "verdict", _EVIDENCE) or something[name]]
     verdicts = [verdict for part in judged for verdict in part.verdicts]
-    pages = {part.page: part.title for part in judged}
+    earlier = rows.groupby("id").cumcount()
+    addresses = "claim-" + rows["id"] + earlier.map(lambda n: f"-{n + 1}" if n else "")
+    if whole:
+        behind = [_folded(evidence_texts(verdict)) for verdict in verdicts]
+    else:
+        titles = {part.page: html.escape(part.title) for part in judged}
+        behind = [
+            f'<a href="{page}.ipynb#{address}">{titles[page]}</a>' if page else "this page"
+            for page, address in zip(rows["page"], addresses, strict=True)
+        ]
+    cells = rows[[name for name in _COLUMNS if name in rows and (whole or name != "missing")]].map(_cell)
+    cells["n"] = rows["n"].map("{:.0f}".format, na_action="ignore").fillna("")
+    cells["claim"] += ' <a class="permalink" href="#' + addresses + '" aria-label="Address of this claim">#</a>'
+    named = rows["verdict"].str.replace(" ", "-").map(html.escape)
+    cells["verdict"] = '<strong class="' + named + '">' + cells["verdict"] + "</strong>"
+    cells["evidence"] = behind
+    shown = [name for name in _COLUMNS if name in cells and (cells[name].any() or name == "evidence")]
     heading = "".join(f'<th scope="col" class="{_CSS.get(name, "")}">{name}</th>' for name in shown)
-    addresses: set[str] = set()
-    body = "".join(
-        _claim_row(row, shown, verdict, whole, pages, addresses)
-        for row, verdict in zip(rows.to_dict("records"), verdicts, strict=True)
-    )
+    columns = [f'<td class="{_CSS.get(name, "")}">' + cells[name] + "</td>" for name in shown]
+    body = ('<tr id="' + addresses + '">' + functools.reduce(operator.add, columns) + "</tr>").str.cat()
     note = (
-        f"{tally(verdicts, called)} Not tested: nothing that it speaks of was measured; inconclusive: its trials do "
-        "not decide it. Effect: of the comparisons that it makes, the one most surely against a claim that is refuted "
-        "or mixed, else the one least surely for it; above 1 is as claimed."
+        f"{tally(verdicts, called)} Not tested: nothing that it is about was measured. Effect: above 1 is as claimed; "
+        "the comparison with the smallest p value against a refuted or mixed claim, else that with the largest for it."
     )
     table = (
         f'<table class="sortable claims"><caption>{html.escape(title)}</caption><thead><tr>{heading}</tr></thead>'
@@ -129,7 +136,7 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True, calle
 
 
 def _decided_first(judged: Sequence[Judged]) -> list[Judged]:
-    """One part per claim, all its set-ups together, by the most that any of them says."""
+    """Return a part per claim, all its set-ups together, those with a decided set-up first."""
     parts: dict[tuple[str, str], list[Verdict]] = {}
     for part in judged:
         for verdict in part.verdicts:
@@ -142,69 +149,38 @@ def _decided_first(judged: Sequence[Judged]) -> list[Judged]:
 def verdicts_table(
     verdicts: Sequence[Verdict], title: str = "Published claims on this machine", called: str = "published claim"
 ) -> Shown:
-    """The claims of one page with their verdicts and, folded, the numbers behind them."""
+    """Return the claims of one page with their verdicts and, folded, the numbers behind them."""
     return claims_table([Judged(verdicts)], title, called=called)
 
 
-def _claim_row(
-    row: Mapping[Hashable, Any], shown: Sequence[str], verdict: Verdict, whole: bool, pages: Mapping[str, str],
-    addresses: set[str],
-) -> str:  # fmt: skip
-    stem = f"claim-{row['id']}"
-    address = next(each for each in (stem, *(f"{stem}-{n}" for n in range(2, 99))) if each not in addresses)
-    addresses.add(address)
-    cells = []
-    for name in shown:
-        if name == _EVIDENCE:
-            cells.append(f'<td class="{_CSS.get(name, "")}">{_behind(row, verdict, whole, pages, address)}</td>')
-            continue
-        value = row[name]
-        unknown = value is None or value != value
-        text = "" if unknown else f"{value:.0f}" if name == "n" else html.escape(_figure(value))
-        if name == "claim":
-            text = f'{text} <a class="permalink" href="#{address}" aria-label="Address of this claim">#</a>'
-        if name == "verdict":
-            text = f'<strong class="{str(value).replace(" ", "-")}">{text}</strong>'
-        cells.append(f'<td class="{_CSS.get(name, "")}">{text}</td>')
-    return f'<tr id="{address}">{"".join(cells)}</tr>'
+def _cell(value: Any) -> str:
+    """Return a cell as HTML, empty where there is no value."""
+    return "" if value is None or value != value else html.escape(_figure(value))
 
 
-def _behind(row: Mapping[Hashable, Any], verdict: Verdict, whole: bool, pages: Mapping[str, str], address: str) -> str:
-    """The evidence, folded, or where it is."""
-    if not whole:
-        page = row["page"]
-        return f'<a href="{page}.ipynb#{address}">{html.escape(pages[page])}</a>' if page else "this page"
-    count = stats.plural(len(verdict.evidence), "comparison")
-    shown = evidence_table([verdict])
-    pairs = zip(shown["comparison"], shown["found"], strict=True)
-    items = "".join(f"<li>{html.escape(f'{what}: {found}')}</li>" for what, found in pairs)
-    return f"<details><summary>{count}</summary><ul>{items}</ul></details>" if items else ""
+def _folded(texts: Sequence[str]) -> str:
+    items = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
+    summary = stats.plural(len(texts), "comparison")
+    return f"<details><summary>{summary}</summary><ul>{items}</ul></details>" if items else ""
 
 
-def evidence_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
-    """Return the numbers behind verdicts, one row per comparison; evidence of another kind as facts."""
-    rows = []
-    for verdict in verdicts:
-        for item in verdict.evidence.to_dict("records"):
-            if "larger" in item:
-                what = f"{item['larger']} over {item['smaller']}"
-                numbers = f"{_ratio_in_words(item)}{item['shown']}" + (
-                    f" ({item['remark']})" if item.get("remark") else ""
-                )
-            else:
-                *names, last = (name for name in item if name not in ("shown", *_CHANCES))
-                what = " ".join(str(item[name]) for name in names)
-                name = "" if isinstance(item[last], str) else f"{str(last).replace('_', ' ')} "
-                numbers = f"{name}{_figure(item[last])}: {item['shown']}"
-            row = {"claim": verdict.claim.text, "set-up": verdict.set_up, "comparison": what, "found": numbers}
-            rows.append(row)
-    table = pd.DataFrame(rows, columns=["claim", "set-up", "comparison", "found"])
-    return table if table["set-up"].any() else table.drop(columns="set-up")
+def evidence_texts(verdict: Verdict) -> list[str]:
+    """Return the numbers behind a verdict, a line per comparison."""
+    lines = []
+    for item in verdict.evidence.drop(columns=["p", "p_against"], errors="ignore").to_dict("records"):
+        shown = item.pop("shown")
+        if "larger" in item:
+            remark = f" ({item['remark']})" if item.get("remark") else ""
+            lines.append(f"{item['larger']} over {item['smaller']}: {_ratio_in_words(item, shown)}{shown}{remark}")
+        else:
+            *names, last = item
+            unit = "" if isinstance(item[last], str) else f"{str(last).replace('_', ' ')} "
+            lines.append(f"{' '.join(str(item[name]) for name in names)}: {unit}{_figure(item[last])}: {shown}")
+    return lines
 
 
-def _ratio_in_words(row: Mapping[Hashable, Any]) -> str:
-    """Ratio, interval and trials of a comparison; of one trial there is no interval, and of none nothing."""
-    if row["shown"] == NOT_MEASURED or pd.isna(row["ratio"]):
+def _ratio_in_words(row: Mapping[Hashable, Any], shown: str) -> str:
+    if shown == NOT_MEASURED or pd.isna(row["ratio"]):
         return ""
     ratio, n = stats.significant(row["ratio"]), row["trials"]
     if not row["low"] < row["high"]:
@@ -217,9 +193,8 @@ def _figure(value: Any) -> str:
 
 
 def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Comparison], ratio: str) -> pd.DataFrame:
-    """Comparisons for a reader, one row each: its names, the ratio in words in column ``ratio``, trials of the smaller
-    side, and, where any has such, what an average would hide with the ratio that the outermost trials have no part
-    in."""
+    """Return comparisons for a reader, one row each: its names, the ratio in words in column ``ratio``, trials of the
+    smaller side, and, where any has such, what an average would hide with the trimmed ratio."""
     rows = []
     for name, comparison in zip(names, compared, strict=True):
         found = comparison.decision
@@ -258,7 +233,6 @@ def means(trials: pd.DataFrame, by: Sequence[str], value: str) -> pd.DataFrame:
 
 
 TableOrWords = GT | Nothing
-"""A table, or the sentence that stands in its place where it would be empty."""
 _HEADINGS = {
     "left_out_because": "left out because",
     "llc_misses": "misses of the last level",
@@ -276,7 +250,7 @@ _UNITS = ("ns", "us", "ms", "s", "mb", "mib")
 
 
 def heading(column: str) -> str:
-    """A column's name as a table shows it: in words, a unit at its end behind a comma."""
+    """Return a column's name in words, a unit at its end behind a comma."""
     if column in _HEADINGS:
         return _HEADINGS[column]
     *words, last = column.split("_")
@@ -285,9 +259,9 @@ def heading(column: str) -> str:
 
 
 def plain_table(rows: pd.DataFrame, title: str, note: str = "", under: str | None = None) -> TableOrWords:
-    """Any small table in the same dress; ``None`` and NaN are shown as a dash; of no rows, a sentence in its place.
+    """Return any small table; missing values are dashes, and no rows a sentence in its place.
 
-    ``under``: a column whose texts stand once each, as a line above the rows that share them.
+    ``under``: a column to group rows by, its texts as headings.
     """
     if rows.empty:
         return Nothing(of=(title,))

@@ -1,4 +1,4 @@
-"""What every table of trials has, whatever was measured: how each trial ended, and why where it did not end well."""
+"""What every table of trials has: how each trial ended, why it failed, and what disturbed it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from allocpool.stats import plural
 from allocpool.trial.noise import DISTURBED_BEYOND, REASONS
 
 _FEW = 0.1
-"""Of all trials, that a quiet machine may disturb."""
+"""The share of trials that may be disturbed on a quiet machine."""
 
 
 def records(rows: pd.DataFrame) -> list[Any]:
-    """The rows as named tuples, untyped: a column's type is the table's business."""
+    """Return the rows as untyped named tuples."""
     return list(rows.itertuples())
 
 
 _COLLECTOR = r"((?:gen(?:erational|\.) )?[A-Z]\w*)"
 _LABEL = re.compile(rf"([a-z][a-z_ ]*) / {_COLLECTOR} / (\d+)(?: / (.+))?")
-"""Layout, collector and release: how stored tables name a configuration of Java."""
+"""A configuration of Java in stored tables: layout, collector, release, options."""
 _INSIDE = re.compile(rf"\b([a-z][a-z_]*) / {_COLLECTOR} / (\d+)\b")
 """The same within a text, without options."""
 
 
 def spelled_out(cell: Any) -> Any:
-    """Return a cell as a stranger reads it: ``G1, JDK 25`` for ``heap / G1 / 25``, alone or within a text; any other
-    cell as it is."""
+    """Return ``G1, JDK 25`` for ``heap / G1 / 25``, alone or within a text; any other cell as it is."""
     if not isinstance(cell, str):
         return cell
     if (found := _LABEL.fullmatch(cell)) is None:
@@ -42,27 +41,23 @@ def _words(layout: str, collector: str, release: str, options: str | None = None
 
 
 def counted(trials: pd.DataFrame) -> pd.DataFrame:
-    """Each trial once: without those that were disturbed and that another attempt stands in for."""
+    """Return each trial once: without those that were disturbed and repeated."""
     return trials[trials["status"] != "disturbed"]
 
 
 def finished(trials: pd.DataFrame) -> pd.DataFrame:
-    """The trials that ended well."""
+    """Return the trials that ended well."""
     return trials[trials["status"] == "ok"]
 
 
 def newest_release(trials: pd.DataFrame, after: int, otherwise: int) -> int:
-    """Return the newest feature release of Java that ``trials`` ran on: what "today" means on them.
-
-    ``after``: the release of the source's own set-up, which is not today's, however new. ``otherwise``: where they ran
-    on none that is newer.
-    """
+    """Return the newest feature release of Java that ``trials`` ran on, if newer than ``after``, else ``otherwise``."""
     newest = max(trials["runtime"].dropna().astype(int), default=0)
     return newest if newest > after else otherwise
 
 
 class Gap(NamedTuple):
-    """Why there is no figure: ``word`` is the outcome in a word or two, ``reason`` what was recorded of it, or None."""
+    """Why there is no figure: the outcome in a word or two, and the recorded reason, if any."""
 
     word: str
     reason: str | None = None
@@ -78,7 +73,7 @@ NOT_PART = Gap("not part of this campaign")
 
 
 def gap_of(group: pd.DataFrame) -> Gap:
-    """Why a group of trials has no figure: the commonest failure, with the first reason that was recorded of it."""
+    """Return why a group of trials has no figure: the commonest failure with the first reason recorded for it."""
     # Column by column: there are some hundred, and thousands of groups.
     ends = group["status"]
     failed = ends[~ends.isin(("ok", "disturbed"))]
@@ -90,7 +85,7 @@ def gap_of(group: pd.DataFrame) -> Gap:
 
 
 def failures(*tables: pd.DataFrame) -> str:
-    """How trials that did not end well ended, over all these tables, in words."""
+    """Return in words how the trials of these tables failed."""
     ends = pd.concat([counted(trials)["status"] for trials in tables])
     counts = ends[ends != "ok"].value_counts()
     if counts.empty:
@@ -99,10 +94,10 @@ def failures(*tables: pd.DataFrame) -> str:
 
 
 def quiet_or_noisy(trials: pd.DataFrame) -> str:
-    """Whether the machine was quiet or noisy while these trials ran, as they recorded it, in one sentence.
+    """Return in one sentence whether the machine was quiet or noisy while these trials ran.
 
     Noisy: in more than a tenth of them, others or the hypervisor took more than `DISTURBED_BEYOND` of the machine, or
-    its pace changed by twice that. Of a trial that ran again, the attempt that counts.
+    its pace changed by twice that.
     """
     trials = counted(trials)
     shares = trials[["steal_share", "other_cpu_share"]].astype(float)
@@ -121,14 +116,14 @@ def quiet_or_noisy(trials: pd.DataFrame) -> str:
 
 
 def disturbed_by(trials: pd.DataFrame) -> dict[str, int]:
-    """Return how many of these trials each reason disturbed, by what readers call it; a trial may have several."""
+    """Return how many of these trials each reason disturbed; a trial may have several."""
     reasons = trials["disturbed"].dropna().astype(str).str.split("; ").explode()
     counts = {word: int(reasons.str.startswith(begins).sum()) for begins, word in REASONS.items()}
     return {word: count for word, count in counts.items() if count}
 
 
 def disturbances(trials: pd.DataFrame, limit: float | None) -> str:
-    """How many trials the machine disturbed beyond the profile's limit and by what, how many ran again, in words."""
+    """Return in words how many trials were disturbed beyond the profile's limit, by what, and how many ran again."""
     known = counted(trials).dropna(subset=["other_cpu_share"])
     if known.empty:
         return "What else the machine did is not recorded."

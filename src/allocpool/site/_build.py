@@ -1,4 +1,4 @@
-"""Stage the executed notebooks with what they say of themselves, and let Sphinx make the site of them."""
+"""Stage the executed notebooks and let Sphinx make the site."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,21 @@ import nbformat
 
 from allocpool import home
 from allocpool.errors import UserError
+from allocpool.findings import machine
 from allocpool.site import _pages, _taken
 
 _HERE = Path(__file__).parent
 _SPHINX = "import allocpool; from sphinx.cmd.build import main; raise SystemExit(main())"
-"""``python -m sphinx`` without what this package keeps from being imported."""
+"""``python -m sphinx`` without the slow import that this package prevents."""
 _MARK = ".allocpool-site"
-"""A file in every folder that a site was built into: only such a folder is ever replaced."""
+"""A file in every folder with a site: only such a folder is ever replaced."""
 
 
 def build_site(executed_dir: Path, output_dir: Path, notebooks: Iterable[Path]) -> Path:
-    """Build the site of these notebooks from their executed copies; returns its first page, which is that of the
-    findings.
+    """Build the site of these notebooks from their executed copies; returns its first page.
 
-    A notebook without an executed copy, or whose copy lacks the end mark, gets a page that says so.
-    ``output_dir`` is replaced where an earlier site is in it; sites in one folder link to each other.
+    A notebook without an executed copy or without the end mark gets a page with the reason. ``output_dir`` is replaced
+    where an earlier site is in it; sites in one folder link to each other.
 
     Raises:
         UserError: there are no notebooks; ``output_dir`` holds something else; or Sphinx fails, and where its log is.
@@ -46,7 +47,7 @@ def build_site(executed_dir: Path, output_dir: Path, notebooks: Iterable[Path]) 
             for page in output_dir.glob("*.html"):
                 page.write_text(_pages.with_names(page.read_text(encoding="utf-8")), encoding="utf-8")
             (output_dir / _MARK).write_text(json.dumps(_about(pages, output_dir)), encoding="utf-8")
-            _tell_campaigns(output_dir.parent)
+            _list_campaigns(output_dir.parent)
         except OSError as error:  # a full disk names no file
             error.filename = error.filename or str(output_dir)
             raise
@@ -84,23 +85,18 @@ def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
 
 
 def _about(pages: list[_pages.Page], output_dir: Path) -> dict[str, Any]:
-    """Return what other sites show of this one: its folder, a label (campaign, machine, when) and its pages."""
-    provenance = next((page.provenance for page in pages if page.provenance), None)
-    facts = [output_dir.name]
-    if provenance is not None:
-        facts += [str(provenance["host"]["cpu_model"]), str(provenance["first_trial_utc"] or "")[:10]]
+    """Return what other sites show of this one: its folder, a label (campaign, machine, dates) and its pages."""
+    of = next((machine(page.provenance) for page in pages if page.provenance), "")
     names = [f"{page.address}.html" for page in pages]
-    return {"folder": output_dir.name, "label": ", ".join(fact for fact in facts if fact), "pages": names}
+    return {"folder": output_dir.name, "label": ", ".join(filter(None, (output_dir.name, of))), "pages": names}
 
 
-def _tell_campaigns(folder: Path) -> None:
-    """The list that the switch of every site in a folder reads."""
+def _list_campaigns(folder: Path) -> None:
+    """Write the list that the campaign switch of every site in a folder reads."""
     found = []
     for mark in sorted(folder.glob(f"*/{_MARK}")):
-        try:
+        with suppress(ValueError):  # of a build that was interrupted
             found.append(json.loads(mark.read_text(encoding="utf-8")))
-        except ValueError:  # of a version that told nothing
-            continue
     (folder / "campaigns.js").write_text(f"window.allocpoolCampaigns = {json.dumps(found)};\n", encoding="utf-8")
 
 
@@ -116,13 +112,9 @@ def _run_sphinx(staging: Path, output_dir: Path) -> None:
     log = output_dir.with_name(f"{output_dir.name}.log")
     command = [sys.executable, "-c", _SPHINX, "-b", "html", "-d", str(staging / ".doctrees")]
     done = subprocess.run(
-        [*command, str(staging), str(output_dir)],
-        check=False,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
+        [*command, str(staging), str(output_dir)], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
     log.write_text(done.stdout + done.stderr, encoding="utf-8")
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise UserError(f"Sphinx failed: {said[-1] if said else 'without a word'}; its log is {log}")
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise UserError(f"Sphinx failed: {lines[-1] if lines else 'no output'}; its log is {log}")

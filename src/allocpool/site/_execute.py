@@ -1,8 +1,7 @@
-"""Execute notebooks in parallel; ``python -m allocpool.site._execute JOBS NOTEBOOKS`` is the process that does.
+"""Execute notebooks in parallel: ``python -m allocpool.site._execute JOBS NOTEBOOKS``.
 
-Starting a kernel and importing what notebooks import takes longer than most notebooks run for. So it is imported once,
-and every notebook is a fork of this process: papermill puts its parameters in and keeps its copy, the cells run in
-IPython's shell as in a kernel, without a second process and messages between the two.
+Starting a kernel and its imports takes longer than most notebooks. So imports are done once, and every notebook is a
+fork of this process: papermill injects its parameters and keeps its copy, and IPython's shell runs the cells.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class _InThisProcess(Engine):
 
 
 def _outputs(shown: CapturedIO) -> list[NotebookNode]:
-    """Return what a cell showed, as a notebook keeps it."""
+    """Return the outputs of a cell as a notebook stores them."""
     streams = [
         v4.new_output("stream", name=name, text=text)
         for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr))
@@ -92,7 +91,7 @@ def _execute(asked: Asked) -> None:
     with Path(asked["log"]).open("wb") as log:
         for descriptor in (1, 2):
             os.dup2(log.fileno(), descriptor)
-    with suppress(PapermillExecutionError):  # it stands in the executed copy
+    with suppress(PapermillExecutionError):  # it is in the executed copy
         execute_notebook(
             asked["source"], asked["executed"], read_yaml_file(asked["parameters"]), engine_name=_ENGINE,
             request_save_on_cell_execute=False, progress_bar=False, cwd=str(home.home()),
@@ -100,7 +99,7 @@ def _execute(asked: Asked) -> None:
 
 
 def _import_all() -> None:
-    """Import what notebooks import; what can't be imported is the matter of the notebook that asks for it."""
+    """Import what notebooks import; a failing import fails in the notebook that asks for it."""
     for name in STUDY_NAMES:
         with suppress(ImportError):
             for part in pkgutil.iter_modules(importlib.import_module(f"allocpool.studies.{name}").__path__):
@@ -109,7 +108,7 @@ def _import_all() -> None:
 
 
 def main() -> None:
-    """Execute the notebooks of the list, so many at a time; a line for each as it ends: its source, its exit status."""
+    """Execute the notebooks of the list, so many at a time; prints the source and exit status of each as it ends."""
     jobs, waiting = int(sys.argv[1]), json.loads(sys.argv[2])
     os.environ.setdefault("MPLBACKEND", _INLINE)
     papermill_engines.register(_ENGINE, _InThisProcess)

@@ -1,27 +1,27 @@
-"""What a page says about itself: whether its notebook finished, what is missing, and where its numbers come
-from."""
+"""What a page shows around its notebook: whether it finished, what is missing, and its provenance."""
 
 from __future__ import annotations
 
 import html
 import itertools
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args
+from typing import Any
 
 import nbformat
+import yaml
 from nbformat import NotebookNode
 
-from allocpool.campaign.registry import STUDY_NAMES, study_named
 from allocpool.evidence.shown import NOTHING_MIME
+from allocpool.findings import machine
 from allocpool.notebook import FINISHED_MIME
 
 FINDINGS = "00_findings"
 DOCS = ("compare", "glossary")
-"""Pages of ``docs/`` that the site has too."""
+"""Pages of ``docs/`` on the site."""
 ERROR_SUFFIX = ".error.txt"
 
 
@@ -29,8 +29,8 @@ ERROR_SUFFIX = ".error.txt"
 class Page:
     """One notebook as the site shows it.
 
-    ``notebook`` is None when it was not executed; ``mark`` is its end mark, None unless it ran to its end;
-    ``problem`` is in one line what went wrong, None when nothing did.
+    ``notebook``: None where it was not executed; ``mark``: its end mark, None unless it ran to its end; ``problem``:
+    what went wrong, in one line.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Its name on the site: the findings are the first page."""
+        """Its name on the site; the findings are the first page."""
         return "index" if self.name == FINDINGS else self.name
 
     @property
@@ -103,111 +103,32 @@ def _last_error(notebook: NotebookNode) -> str:
     return last[-1]
 
 
-_GROUPS = {
-    "trials": ("Trials", ("first_trial_utc", "last_trial_utc", "planned", "statuses", "unavailable", "missing",
-                          "repeated", "measured_seconds")),
-    "host": ("Machine", ("host", "host_id")),
-    "code": ("Code", ("git_commits", "code_hashes", "runtimes", "compilers")),
-    "profile": ("Settings of the campaign", ("study", "profile")),
-}  # fmt: skip
-
-
 def provenance_box(provenance: Mapping[str, Any] | None) -> str:
-    """Return the HTML box on every page: one line always in sight, every recorded fact when opened, by what it is
-    about."""
+    """Return the HTML box on every page: one line in sight, every recorded fact as YAML when opened."""
     if provenance is None:
         return '<div class="provenance"><p>No provenance: nothing on this page was measured.</p></div>'
-    known = {name for _, names in _GROUPS.values() for name in names}
-    other = ("Besides", tuple(name for name in provenance if name not in known))
-    parts = []
-    for heading, names in (*_GROUPS.values(), other):
-        facts = {name: provenance[name] for name in names if name in provenance}
-        rows = "".join(
-            _setting(name, value, str(provenance.get("study"))) if heading == _GROUPS["profile"][0]
-            else f'<tr><th scope="row">{html.escape(in_words(name))}</th><td>{html.escape(value)}</td></tr>'
-            for name, value in flattened(facts)
-        )  # fmt: skip
-        parts += [f"<h2>{heading}</h2><table>{rows}</table>"] if rows else []
+    plain = json.loads(json.dumps(provenance))  # without the classes of nbformat
+    facts = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
     return (
         f'<details class="provenance"><summary>{html.escape(summary_line(provenance))}</summary>'
-        f'<div class="provenance-facts" tabindex="0" role="region" aria-label="Provenance">{"".join(parts)}</div>'
-        "</details>"
+        '<div class="provenance-facts" tabindex="0" role="region" aria-label="Provenance">'
+        f"<pre>{html.escape(facts)}</pre></div></details>"
     )
-
-
-def _setting(name: str, value: str, study: str) -> str:
-    """Return a row of the settings: in words, as one types it, and its description in the profile's model."""
-    keys = name.removeprefix("profile.").split(".")
-    return (
-        f'<tr><th scope="row">{html.escape(in_words(name))}</th><td><code>{html.escape(value)}</code> '
-        f"{html.escape(_meaning(keys, study))}</td></tr>"
-    )
-
-
-def _meaning(keys: list[str], study: str) -> str:
-    """Return the description of a profile's key, inside the models in it; empty where there is none, or no such key
-    today."""
-    model: Any = study_named(study).profile_model if study in STUDY_NAMES else None
-    found = ""
-    for key in keys:
-        field = getattr(model, "model_fields", {}).get(key)
-        found, model = (field.description or "", field.annotation) if field else ("", _item_of(model))
-        if NoneType in get_args(model):
-            model = _item_of(model)
-    return found
-
-
-def _item_of(model: Any) -> Any:
-    """Return what a mapping or a list of a profile holds, each item under its name or its place."""
-    return next((one for one in get_args(model) if get_args(one) or hasattr(one, "model_fields")), None)
-
-
-_UNITS = {"mb": "in MB", "seconds": "in s", "ns": "in ns", "ms": "in ms", "utc": "(UTC)", "s": "in s"}
-
-
-def in_words(name: str) -> str:
-    """Return a recorded name as a reader reads it: ``host.memory_mb`` is ``memory, in MB``."""
-    *words, last = name.removeprefix("host.").removeprefix("profile.").replace(".", ": ").split("_")
-    unit = _UNITS.get(last) if words else None
-    found = " ".join(words) if unit else " ".join((*words, last))
-    return f"{found}, {unit}" if unit and not unit.startswith("(") else f"{found} {unit}" if unit else found
 
 
 def summary_line(provenance: Mapping[str, Any]) -> str:
-    """Host, date, commit, profile and number of trials in one line; what was not recorded is called
-    unknown."""
-    host = provenance["host"]
-    memory_gib = round(host["memory_mb"] / 1024)
-    first, last = (str(provenance[key] or "")[:10] for key in ("first_trial_utc", "last_trial_utc"))
-    date = first if first == last else f"{first} to {last}"
+    """Return machine, dates, commits, profile and number of trials in one line."""
     commits = ", ".join(
         commit[:10] + ("-dirty" if commit.endswith("-dirty") else "") for commit in provenance["git_commits"]
     )
-    trials = provenance["statuses"].get("ok", 0)
     return (
-        f"Measured on {host['cpu_model']} ({host['logical_cores']} hardware threads, {memory_gib} GiB), "
-        f"{date or 'no date yet'}, commit {commits or 'unknown'}, profile {provenance['profile']['profile']}, "
-        f"n = {trials} trials"
+        f"Measured on {machine(provenance)}, commit {commits or 'unknown'}, "
+        f"profile {provenance['profile']['profile']}, n = {provenance['statuses'].get('ok', 0)} trials"
     )
 
 
-def flattened(facts: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Nested facts as (name, text) rows, names joined by dots."""
-    rows: list[tuple[str, str]] = []
-    for name, value in facts.items():
-        if isinstance(value, Mapping) and value:
-            rows += flattened(value, f"{prefix}{name}.")
-        elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
-            rows += flattened({str(place): item for place, item in enumerate(value, 1)}, f"{prefix}{name}.")
-        elif isinstance(value, list | tuple):
-            rows.append((f"{prefix}{name}", ", ".join(str(item) for item in value) or "none"))
-        else:
-            rows.append((f"{prefix}{name}", "none" if value in (None, {}) else str(value)))
-    return rows
-
-
 def banner(page: Page) -> str:
-    """Return a banner for a page whose notebook or campaign is not whole; empty when nothing is missing."""
+    """Return a banner where the notebook failed or the campaign is incomplete; else an empty text."""
     if page.mark is None:
         heading = "This notebook failed" if page.notebook is not None else "This page is a gap"
         return _banner("failed", heading, page.problem or "")
@@ -228,14 +149,14 @@ _STYLE = re.compile(r"(?s)<style>.*?</style>")
 _PAGE_LINK = re.compile(rf"\b{FINDINGS}\.ipynb")
 _HREF = re.compile(r'href="([\w-]+)\.ipynb')
 _FENCE = re.compile(r"(?m)(?<=^)[ \t>*+-]*(?:`{3,}|~{3,}|:{3,})(?=[ \t]*\{)")
-"""The start of a directive: cells compute none, so one is text from elsewhere that would have Sphinx read files."""
+"""The start of a directive: cells make none, so one is text from elsewhere that would have Sphinx read files."""
 _TO_LAST_HEADING = re.compile(r"(?s)(?:.*\n)?##+ [^\n]*")
 _UNSHOWN = {"application/vnd.jupyter.widget-view+json", FINISHED_MIME}
 
 
 def prepared(executed: NotebookNode) -> NotebookNode:
-    """Return an executed notebook as the site shows it: tables in the site's dress, links to the first page, no bars of
-    progress, no end mark, nothing said on the way to what was not measured."""
+    """Return an executed notebook as the site shows it: tables in the site's style, links between pages, no progress
+    bars, no end mark, no text about what was not measured."""
     notebook: NotebookNode = nbformat.from_dict(executed)
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
@@ -256,7 +177,7 @@ def prepared(executed: NotebookNode) -> NotebookNode:
 
 
 def _shorten_empty_sections(notebook: NotebookNode) -> None:
-    """Leaves of a section whose code showed nothing but that there is nothing its heading, which links lead to."""
+    """Leave only the heading, for links, of a section whose code had nothing to show."""
     texts = [place for place, cell in enumerate(notebook.cells) if cell.cell_type == "markdown"]
     for here, after in itertools.pairwise((*texts, len(notebook.cells))):
         outputs = [output for cell in notebook.cells[here + 1 : after] for output in cell.outputs]
@@ -266,7 +187,7 @@ def _shorten_empty_sections(notebook: NotebookNode) -> None:
 
 
 def gap_page(page: Page) -> NotebookNode:
-    """Return the page of a notebook that has no executed copy: a notebook too, so that links to it stay good."""
+    """Return the page of a notebook that has no executed copy, so that links to it work."""
     text = f"# {page.title}\n\nThere is nothing to see here: {_one_line(page.problem or '')}."
     cell = nbformat.v4.new_markdown_cell(text)
     gap: NotebookNode = nbformat.v4.new_notebook(cells=[cell])
@@ -289,7 +210,7 @@ _LANDMARKS = {'<aside class="sidebar-drawer': "Pages", '<aside class="toc-drawer
 
 
 def with_names(page: str) -> str:
-    """Return a page whose two asides have names, by which who can't see them distinguishes them."""
+    """Return a page whose two asides have names for screen readers."""
     for aside, name in _LANDMARKS.items():
         page = page.replace(aside, aside.replace("<aside ", f'<aside aria-label="{name}" '))
     return page
@@ -299,5 +220,5 @@ _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]<>#$|"})
 
 
 def _one_line(text: str) -> str:
-    """Text from outside as one line of Markdown that says just that: no markup, no HTML."""
+    """Return text from outside as one line of Markdown without markup or HTML."""
     return html.escape(" ".join(text.split()), quote=False).translate(_MARKUP)

@@ -1,7 +1,7 @@
-"""Execute the notebooks of a profile through papermill, one process each, then build the site of them.
+"""Execute the notebooks of a profile through papermill, one process each, then build their site.
 
-An executed copy counts only with exit status 0 and the end mark (see `allocpool.notebook`); whatever else happened
-becomes a page that says so.
+An executed copy counts only with exit status 0 and the end mark (see `allocpool.notebook`); else its page has the
+reason.
 """
 
 from __future__ import annotations
@@ -28,19 +28,18 @@ from allocpool.site._pages import ERROR_SUFFIX, FINDINGS, read_page
 from allocpool.stats import plural
 
 _PAGE_S = 8.0
-"""About what a notebook takes with as many running as there are processors, its tables and its page with it."""
+"""About what a notebook takes with as many running as there are processors, its page included."""
 
 
 def pages_seconds(profile: str) -> float:
-    """Return about how long `render` takes with as many jobs as processors: as long as ever before, or what so many
-    notebooks take where it has not run."""
+    """Return about how long `render` takes with as many jobs as processors: the longest so far, or an estimate."""
     took_s = _durations().get(profile)
     return max(float(took_s or 0.0), _PAGE_S * len(notebooks_of(profile)))
 
 
 def notebooks_of(profile: str, show_only: bool = False) -> list[Path]:
-    """Return the notebooks of a profile's findings: all but those of studies that it leaves out, and with ``show_only``
-    of those that left nothing."""
+    """Return the notebooks of a profile's findings: without those of studies that it leaves out, and with ``show_only``
+    those of studies without results."""
     named = [name for name in profiles.studies_of(profile) if not show_only or store.is_stored(name, profile)]
     left_out = {study.notebook for study in every_study() if study.name not in named}
     return [path for path in (home.home() / "notebooks").glob("*.ipynb") if path.stem not in left_out]
@@ -55,11 +54,10 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
 
     Parameters come from ``papermill-configs/<profile>/<notebook>.yaml``. Executed copies and logs go to
     ``executed/<profile>/`` and the site to ``site/<profile>/``, both in ``output_dir`` (default: ``build/``).
-    A notebook that fails does not stop the others. Where notebooks measure, the findings come last, because they read
-    what the others measured.
+    A notebook that fails does not stop the others.
 
-    ``jobs`` notebooks run at a time: more than one only where every trial has its record or with ``show_only``, which
-    keeps notebooks from measuring what is missing, because two can't measure at once.
+    ``jobs`` notebooks run at a time: more than one only with ``show_only``, which measures nothing, or where every
+    trial has its record, because two can't measure at once.
 
     Raises:
         UserError: there is no such profile; names those that there are.
@@ -71,7 +69,7 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
     executed_dir = output_dir / "executed" / profile
     executed_dir.mkdir(parents=True, exist_ok=True)
     notebooks = notebooks_of(profile, show_only)
-    # The findings take longest: where nothing is measured, the others run beside them.
+    # The findings read what others measure, so they come last; where nothing is measured they go first: they are slow.
     sources = sorted(notebooks, key=lambda path: ((path.stem == FINDINGS) == (jobs == 1), path.stem))
     with tqdm(total=len(sources), desc=f"notebooks ({profile})", unit="notebook", dynamic_ncols=True) as bar:
         for source, problem in _execute(sources, configurations / profile, executed_dir, jobs, show_only):
@@ -86,7 +84,7 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
 
 
 def require_whole(executed_dir: Path) -> None:
-    """Every notebook reached its end; for callers whose pages stand already, and whose exit status is asked.
+    """Check that every notebook reached its end.
 
     Raises:
         UserError: one did not; names it and why.
@@ -101,8 +99,7 @@ def require_whole(executed_dir: Path) -> None:
 def _execute(
     sources: Sequence[Path], parameters: Path, executed_dir: Path, jobs: int, show_only: bool
 ) -> Iterator[tuple[Path, str | None]]:
-    """Execute notebooks; each as it ends, with what went wrong or None. The reason is kept with the executed copy for
-    the site."""
+    """Execute notebooks; yields each as it ends, with what went wrong or None, which is kept with the executed copy."""
     asked = []
     for source in sources:
         executed, its_parameters = executed_dir / source.name, parameters / f"{source.stem}.yaml"
@@ -127,7 +124,7 @@ def _execute(
 
 
 def _statuses(asked: Sequence[Mapping[str, str]], jobs: int, show_only: bool) -> Iterator[tuple[Path, int]]:
-    """Yield the notebooks as they end, with the exit status of their processes, which all end with this one."""
+    """Yield notebooks as they end, with the exit status of their processes, which all end with this one."""
     environment = {**os.environ, SHOW_ONLY: "1"} if show_only else None
     start_guard()
     child = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What can be taken from a page: the rows of each figure and table, and its trials."""
+"""Downloads of a page: the rows of each figure and table, and its trials."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.evidence.shown import ROWS_MIME
 
 FOLDER = "taken"
-"""Beside the pages: what can be taken from them."""
+"""The folder of the downloads, next to the pages."""
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _LONGEST = 60
 _PICTURE = re.compile(r'src="data:image/(\w+);base64,([^"]*)"')
@@ -28,33 +28,27 @@ _FIGURE = '<figure class="drawn"'
 
 
 def with_downloads(notebook: NotebookNode, page: str, folder: Path) -> None:
-    """Write what can be taken from the outputs of ``page`` below ``folder``, and link to it below each of them."""
+    """Write the rows of the outputs of ``page`` below ``folder``, and link to them below each; of a figure, below its
+    caption."""
     names = {"trials"}  # of the page's campaign: `of_campaign`
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
-        outputs = cell.outputs
         shown: list[NotebookNode] = []
-        waiting: NotebookNode | None = None
-        for output in outputs:
+        waiting: list[NotebookNode] = []
+        for output in cell.outputs:
             _picture_apart(output, page, folder)
-            shown.append(output)
-            if waiting is not None:  # a figure's caption comes before its links
-                shown.append(waiting)
-                waiting = None
-            elif (rows := _rows(output)) is not None:
+            shown += [output, *waiting]
+            waiting = []
+            if rows := output.get("data", {}).pop(ROWS_MIME, None):
                 links = _links(_written(rows, page, folder, names), str(rows["title"]))
-                del output.data[ROWS_MIME]
-                if output.data.get("text/html", "").startswith(_FIGURE):
-                    waiting = links
-                else:
-                    shown.append(links)
-        cell.outputs = [*shown, *([waiting] if waiting is not None else [])]
+                (waiting if output.data.get("text/html", "").startswith(_FIGURE) else shown).append(links)
+        cell.outputs = [*shown, *waiting]
 
 
 def of_campaign(provenance: Mapping[str, Any] | None, page: str, folder: Path) -> str:
-    """Write the trials of the campaign that ``page`` shows below ``folder``; returns their address without what it ends
-    with, empty where what is stored today is another campaign than the page's, or nothing."""
+    """Write the trials of the campaign that ``page`` shows below ``folder``; returns their address without its ending,
+    empty where no campaign or another one is stored today."""
     if provenance is None or provenance.get("study") not in STUDY_NAMES:
         return ""
     left, own = store.stored(provenance["study"], provenance["profile"]["profile"])
@@ -68,7 +62,7 @@ def of_campaign(provenance: Mapping[str, Any] | None, page: str, folder: Path) -
 
 
 def _picture_apart(output: NotebookNode, page: str, folder: Path) -> None:
-    """A figure in pixels becomes a file, which is fetched once it is near to being seen."""
+    """Write a figure in pixels as a file, which browsers load lazily."""
     text = output.get("data", {}).get("text/html", "")
     if not text.startswith(_FIGURE) or not (found := _PICTURE.search(text)):
         return
@@ -80,13 +74,8 @@ def _picture_apart(output: NotebookNode, page: str, folder: Path) -> None:
     output.data["text/html"] = _PICTURE.sub(lambda _found: address, text)
 
 
-def _rows(output: NotebookNode) -> dict[str, str] | None:
-    rows: dict[str, str] | None = output.get("data", {}).get(ROWS_MIME)
-    return rows
-
-
 def _written(rows: dict[str, str], page: str, folder: Path, names: set[str]) -> str:
-    """Write the rows as two files; return their address without its ending."""
+    """Write the rows as two files; returns their address without its ending."""
     stem = _NO_WORD.sub("-", rows["title"].lower()).strip("-")[:_LONGEST].strip("-") or "rows"
     name = next(each for each in (stem, *(f"{stem}-{n}" for n in range(2, len(names) + 3))) if each not in names)
     names.add(name)

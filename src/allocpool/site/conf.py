@@ -1,11 +1,11 @@
-"""Sphinx configuration of the site. It is copied beside the pages and reads what they say of themselves."""
+"""Sphinx configuration of the site, copied next to its pages."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-_told = json.loads((Path(__file__).parent / "pages.json").read_text(encoding="utf-8"))
+_pages = json.loads((Path(__file__).parent / "pages.json").read_text(encoding="utf-8"))
 
 project = "Allocate or pool?"
 author = "the allocpool project"
@@ -17,9 +17,9 @@ exclude_patterns = [".doctrees"]
 nb_execution_mode = "off"
 # Progress bars go to stderr; what failed is reported by the banner and by the tables.
 nb_output_stderr = "remove"
-# What cells compute is Markdown like what they hold: links to other pages become links within the site.
+# Links to other pages become links within the site in computed Markdown, too.
 nb_render_markdown_format = "myst"
-# Our own Markdown holds no HTML and no roles, so that what looks like them is text from elsewhere, as `Maker.<init>`.
+# Our Markdown has no HTML and no roles: what looks like them is text from elsewhere, such as `Maker.<init>`.
 myst_disable_syntax = ["html_block", "html_inline", "myst_role"]
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # nothing is fetched from elsewhere
 suppress_warnings = ["myst.header", "myst.xref_missing", "mystnb.unknown_mime_type"]
@@ -39,4 +39,4 @@ html_show_search_summary = False  # it would fetch every page found, which a pag
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
-html_context = {"told": _told}
+html_context = {"pages": _pages}

@@ -15,9 +15,18 @@ import pandas as pd
 
 from allocpool.decisions import compare
 from allocpool.evidence import claims, reference
-from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, Missing, Ordering, Verdict, of_orderings
+from allocpool.evidence.claims import (
+    AS_PUBLISHED,
+    OTHER_WAY,
+    Claim,
+    Evidence,
+    Missing,
+    Ordering,
+    Verdict,
+    no_figures,
+    of_orderings,
+)
 from allocpool.evidence.declared import Cells, claims_of
-from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART, records
 from allocpool.packets.comparisons import PUBLISHED, Batch, Cell
 from allocpool.packets.published import published_as_trials, published_batch

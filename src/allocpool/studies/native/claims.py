@@ -19,9 +19,9 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
+    no_figures,
 )
 from allocpool.evidence.declared import sentence
-from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART, counted
 from allocpool.packets.comparisons import IN_CPP
 from allocpool.packets.published import ARTICLE

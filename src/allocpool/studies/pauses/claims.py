@@ -14,9 +14,8 @@ import pandas as pd
 from allocpool import stats
 from allocpool.decisions import FEWEST, effect_that_matters
 from allocpool.evidence import claims, declared, reference
-from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Evidence, Missing, Verdict, shown_by
+from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Evidence, Missing, Verdict, no_figures, shown_by
 from allocpool.evidence.declared import Cells, claims_of
-from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART, records
 from allocpool.packets.cells import CONFIGURATION, CONTROLS
 from allocpool.packets.comparisons import POOLING_STRATEGIES, SET_UPS, Cell, with_families

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from allocpool.decisions import effect_that_matters
-from allocpool.evidence.ablation import Ablation, Judged, Told, failed, judge
+from allocpool.evidence.ablation import Ablation, ChangedComparison, Judged, failed, judge
 from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION
@@ -95,7 +95,7 @@ def of_claims(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, verdicts:
             for change in EXPLANATIONS[verdict.claim.id]:
                 after = change.of(one, configurations), change.of(other, configurations)
                 if after != (one, other):
-                    result = Told(verdict.claim.text, verdict.set_up, words, change.words)
+                    result = ChangedComparison(verdict.claim.text, verdict.set_up, words, change.words)
                     asked.append((result, _judged((one, other), after, found)))
     return judge(asked)
 
