@@ -164,7 +164,7 @@ CHANGED: list[dict[str, Any]] = [
         ({"adaptive": {"low_ns": 500.0, "high_ns": 100.0}}, "low_ns 500 is not below high_ns 100"),
         ({"adaptive": {"strategies": ["best"]}}, "alloc"),
         ({"adaptive": {"trails": 3}}, "trails"),
-        ({"adaptive": {"configurations": ["cpp/slab"]}}, "cpp/slab/glibc pool is set against nothing"),
+        ({"adaptive": {"configurations": ["cpp/slab"]}}, "cpp/slab/glibc pool is compared with nothing"),
         (
             {"adaptive": {"configurations": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]}},
             "another configuration in cpp",

@@ -24,7 +24,7 @@ from allocpool.campaign import campaign as campaigns
 from allocpool.campaign import hosts as of_hosts
 from allocpool.campaign import profiles, single, store
 from allocpool.campaign.campaign import CampaignStatus
-from allocpool.campaign.registry import STUDY_NAMES, room, study_named
+from allocpool.campaign.registry import STUDY_NAMES, module_of, study_named
 from allocpool.decisions import EFFECT
 from allocpool.errors import UserError, unknown_choice
 from allocpool.evidence.shown import region
@@ -257,7 +257,7 @@ def claims(study: str, profile: str = "standard") -> pd.DataFrame:
         raise unknown_choice("study with claims", study, testing)
     tables, provenance = store.read_tables(study, profile)
     with decisions.judged_by(store.effect_told_by(provenance)):
-        verdicts = room(study, "claims").of_campaign(tables, provenance["profile"])
+        verdicts = module_of(study, "claims").of_campaign(tables, provenance["profile"])
     return claim_rows([Judged(verdicts)]).drop(columns="page")
 
 

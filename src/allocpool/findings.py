@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from allocpool import stats
 from allocpool.campaign import campaign, hosts, profiles, store
-from allocpool.campaign.registry import every_study, room
+from allocpool.campaign.registry import every_study, module_of
 from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, judged_by, of_estimate
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
@@ -190,14 +190,14 @@ def machine(provenance: Mapping[str, Any]) -> str:
 
 def decision_map(measured: Measured) -> tuple[Figure, str]:
     """Draw which side keeps up by rate and messages alive; returns the figure and its caption."""
-    story = room("realtime", "map_story")
+    story = module_of("realtime", "map_story")
     left, elsewhere = story.of_largest_heap(store.stored("realtime", measured.profile)[0])
     if left["map"].empty:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
     with judged_by(measured.realtime_effect):
         words = story.caption(left, elsewhere)
-    return room("realtime", "plots").decision_map(left), words
+    return module_of("realtime", "plots").decision_map(left), words
 
 
 class Both(NamedTuple):
@@ -305,7 +305,7 @@ def judged(measured: Measured) -> list[tables.Judged]:
             # Without a campaign nothing is tested, whatever the settings.
             settings = provenance["profile"] if provenance else campaign.open_study(study.name).profile.model_dump()
             with judged_by(store.effect_of(measured.profile, study.name)):
-                found = room(study.name, "claims").of_campaign(left, settings)
+                found = module_of(study.name, "claims").of_campaign(left, settings)
             parts[study.name] = tables.Judged(found, study.notebook, study.question)
     realtime = store.stored("realtime", measured.profile)[0]
     scales = measured.searches["scale"].unique()

@@ -26,7 +26,7 @@ from allocpool.api import Compared
 from allocpool.api import command as command
 from allocpool.api import source as source
 from allocpool.campaign import hosts, profiles, store
-from allocpool.campaign.registry import STUDY_NAMES, every_study, room
+from allocpool.campaign.registry import STUDY_NAMES, every_study, module_of
 from allocpool.decisions import effect_that_matters, judge_by, judged_by
 from allocpool.errors import unknown_choice
 from allocpool.evidence import hosts as by_host
@@ -104,7 +104,7 @@ def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | Non
     return tables["trials"], provenance
 
 
-def take_homes(profile: str) -> Markdown:
+def summaries(profile: str) -> Markdown:
     """List each study of the profile with its question, which leads to its page, and its summary, judged by its own
     equivalence margin."""
     asked = profiles.studies_of(profile) if profile in profiles.names() else STUDY_NAMES
@@ -112,7 +112,7 @@ def take_homes(profile: str) -> Markdown:
     for study in every_study():
         if study.name in asked or store.stored(study.name, profile)[1] is not None:
             with judged_by(store.effect_of(profile, study.name)):
-                summary = room(study.name, "story").take_home(profile)
+                summary = module_of(study.name, "story").summary(profile)
             summary = " ".join(summary.split("\n\n")[0].split())
             lines.append(f"- [{study.question}]({study.notebook}.ipynb) {summary}")
     return Markdown("\n".join(lines))

@@ -22,11 +22,11 @@ def study_named(name: str) -> Study[Any]:
     """Return the study of that name; UserError for an unknown one."""
     if name not in STUDY_NAMES:
         raise unknown_choice("study", name, STUDY_NAMES)
-    study: Study[Any] = room(name, "study").STUDY
+    study: Study[Any] = module_of(name, "study").STUDY
     return study
 
 
-def room(study: str, part: str) -> ModuleType:
+def module_of(study: str, part: str) -> ModuleType:
     """Return a module of the study's folder by name, such as ``story``."""
     return importlib.import_module(f"allocpool.studies.{study}.{part}")
 

@@ -30,7 +30,7 @@ from papermill.iorw import read_yaml_file
 from traitlets.config import Config
 
 from allocpool import home
-from allocpool.campaign.registry import STUDY_NAMES, room
+from allocpool.campaign.registry import STUDY_NAMES, module_of
 
 _ENGINE = "in_this_process"
 _INLINE = "module://matplotlib_inline.backend_inline"
@@ -104,7 +104,7 @@ def _import_all() -> None:
         with suppress(ImportError):
             for part in pkgutil.iter_modules(importlib.import_module(f"allocpool.studies.{name}").__path__):
                 if not part.ispkg:
-                    room(name, part.name)
+                    module_of(name, part.name)
 
 
 def main() -> None:

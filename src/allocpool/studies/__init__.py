@@ -1,1 +1,1 @@
-"""The studies: one room each. `allocpool.campaign.registry` lists them."""
+"""The studies: one package each. `allocpool.campaign.registry` lists them."""

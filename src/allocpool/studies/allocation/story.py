@@ -77,6 +77,6 @@ def verdict(trials: pd.DataFrame) -> str:
     return by_size.tally("Buffers that are touched", saved[saved["touch"] != "none"]).text
 
 
-def take_home(profile: str) -> str:
+def summary(profile: str) -> str:
     """Return the verdict on what is stored under a profile."""
     return verdict(store.stored("allocation", profile)[0]["trials"])

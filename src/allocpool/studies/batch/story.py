@@ -62,7 +62,7 @@ def windows(trials: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(start_over_steady=np.exp(rows["start_over_steady"]).round(2))
 
 
-def take_home(profile: str) -> str:
+def summary(profile: str) -> str:
     """Return the answer of what a campaign of this profile left; runs nothing."""
     rungs = by_size.rungs(store.stored(STUDY.name, profile)[0]["trials"])
     return " ".join(each.text for each in by_size.headlines(rungs, rungs)) or "Not measured."

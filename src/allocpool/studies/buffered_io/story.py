@@ -58,6 +58,6 @@ def verdict(trials: pd.DataFrame) -> str:
     )
 
 
-def take_home(profile: str) -> str:
+def summary(profile: str) -> str:
     """Return the verdict on what a campaign of this profile left; runs nothing."""
     return verdict(store.stored(STUDY.name, profile)[0]["trials"])

@@ -97,7 +97,7 @@ def noise_table(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found).assign(trials=table["trials"].astype(int), **rounded)
 
 
-def take_home(profile: str) -> str:
+def summary(profile: str) -> str:
     """Return whether the contract held in what a campaign of this profile left; runs nothing."""
     tables, provenance = store.stored(STUDY.name, profile)
     return contract_sentence(contract_trials(tables["trials"], provenance))

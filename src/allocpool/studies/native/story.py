@@ -81,6 +81,6 @@ def verdict(trials: pd.DataFrame) -> str:
     return f"{by_size.tally('C++', rows).text}  \n{steps}"
 
 
-def take_home(profile: str) -> str:
+def summary(profile: str) -> str:
     """Return the verdict on what a campaign of this profile left; runs nothing."""
     return verdict(store.stored(STUDY.name, profile)[0]["trials"])

@@ -43,7 +43,7 @@ def verdict(trials: pd.DataFrame, collections: pd.DataFrame, costs: pd.DataFrame
     return f"{pauses}  \n{by_size.tally_of('Cost of collecting', overhead.saved_by_pooling(costs)[1])}"
 
 
-def take_home(profile: str) -> str:
+def summary(profile: str) -> str:
     """Return the verdict on what a campaign of this profile left; runs nothing."""
     left = store.stored(STUDY.name, profile)[0]
     return verdict(left["trials"], left["collections"], overhead.by_block(left["trials"], left["cpu"]))

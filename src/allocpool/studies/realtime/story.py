@@ -95,7 +95,7 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
     )
 
 
-def take_home(profile: str) -> str:
+def summary(profile: str) -> str:
     """Return the verdict on what a campaign of this profile left; run nothing."""
     tables, provenance = store.stored("realtime", profile)
     if provenance is None:

@@ -106,7 +106,7 @@ def _highest(found: pd.DataFrame, target_ms: float) -> str:
     )
 
 
-def take_home(profile: str) -> str:
+def summary(profile: str) -> str:
     """Return the verdict on what a campaign of this profile left; runs nothing."""
     stored, provenance = store.stored(STUDY.name, profile)
     if provenance is None:

@@ -105,6 +105,6 @@ def verdict(trials: pd.DataFrame) -> str:
     return "  \n".join(by_size.tally(name, mine).text for name, mine in asked.items())
 
 
-def take_home(profile: str) -> str:
+def summary(profile: str) -> str:
     """Return the verdict on what is stored under a profile."""
     return verdict(store.stored("threads", profile)[0]["trials"])

@@ -216,12 +216,12 @@ def report(advice: Advice) -> str:
     return "\n".join(filter(None, [answer(advice).replace("**", ""), *shown, *notes]))
 
 
-def take_home(profile: str) -> str:
+def summary(profile: str) -> str:
     """Return what the study's own workloads show, on what is stored under a profile."""
-    return take_home_of(store.stored("your_workload", profile)[0]["trials"])
+    return summary_of(store.stored("your_workload", profile)[0]["trials"])
 
 
-def take_home_of(trials: pd.DataFrame) -> str:
+def summary_of(trials: pd.DataFrame) -> str:
     """Return in how many workloads allocating costs less, more, or as much as the pool."""
     compared = [compare(alloc, pool) for _, alloc, pool in pairs(trials, ALLOC, POOL)]
     return by_size.tally_of("Workloads on their collectors", compared)
