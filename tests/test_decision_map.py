@@ -244,7 +244,9 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     undecided = cells(adaptive(), adaptive(strategy="alloc"))
     of_cells, mapped = story.verdict(undecided), map_story.verdict(tables)
     assert of_cells.startswith("**Inconclusive.**") and not mapped.startswith("**Inconclusive.**")
-    assert story.conclusion(tables, undecided) == f"{mapped}\n\n{of_cells}"
+    largest = {**tables, "map": tables["map"].assign(heap_mb=4096)}
+    assert story.conclusion(largest, undecided) == f"{map_story.verdict(largest)}\n\n{of_cells}"
+    assert story.conclusion(tables, undecided) == of_cells, "the caption of a larger heap's map has its own verdict"
 
 
 @pytest.mark.parametrize(("own_mb", "elsewhere"), [(None, True), (512, True), (2048, False), (4096, False)])

@@ -125,7 +125,7 @@ EXPECTED = {
     "native_call": "time to safepoint",
 }
 QUEUE_MS = 4
-OF_THE_MACHINE = ("source slip", "nothing known")
+OF_THE_MACHINE = ("source stall", "nothing known")
 """What a busy machine does to a trial besides what is done to it here."""
 BY_THE_SAME_ACT: dict[str, tuple[str, ...]] = {
     "stop": (),

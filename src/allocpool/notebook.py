@@ -163,6 +163,7 @@ def figure(drawing: Figure, caption: str) -> None:
     if because := style.why_nothing(drawing):
         show(Nothing(because=(because,)))
         return
+    style.readable(drawing)
     words = style.alt(drawing) or style.alt(style.describe(drawing, caption))
     key = "f" + hashlib.sha256(f"{words}{caption}".encode()).hexdigest()[:8]
     picture = style.svg(drawing, key)

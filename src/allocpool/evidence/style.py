@@ -17,14 +17,24 @@ from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.category import StrCategoryFormatter
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.text import Text
+from matplotlib.ticker import (
+    FuncFormatter,
+    LogFormatterSciNotation,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from allocpool.evidence.trials import spelled_out
 from allocpool.runtimes.collectors import collector_named
@@ -329,6 +339,54 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
 def whole(figure: Figure) -> dict[str, Any]:
     """Return arguments of `savefig` that keep long labels where no layout makes room for them."""
     return {} if figure.get_layout_engine() else {"bbox_inches": "tight"}
+
+
+def readable(figure: Figure) -> None:
+    """Write names of columns and configurations in a figure of seaborn as a stranger reads them. Of a figure without a
+    layout, panels are named in lines that fit, axes are labelled once, and the legend stands above."""
+    for text in figure.findobj(Text):
+        if isinstance(text, Text):
+            text.set_text(_in_words(text.get_text()))
+    for along in (along for axis in figure.axes for along in (axis.xaxis, axis.yaxis)):
+        formatter = along.get_major_formatter()
+        if isinstance(formatter, StrCategoryFormatter):
+            places = along.get_majorticklocs()
+            along.set_ticks(places, labels=[_in_words(word) for word in formatter.format_ticks(places)])  # type: ignore[no-untyped-call]
+        elif isinstance(formatter, LogFormatterSciNotation):
+            along.set_major_formatter(FuncFormatter(_plain))
+            if math.log10(abs(np.divide(*along.get_view_interval()))) < -1:
+                along.set_minor_formatter(NullFormatter())
+    if not figure.get_layout_engine():
+        _lay_out(figure)
+
+
+def _in_words(text: str) -> str:
+    text = re.sub(r"(^|\| )(?!case)[\w ]+ = ", r"\1", text).replace("case = ", "case ")
+    return re.sub(r"\b([A-Z]\w+) / (\d\d)\b", r"\1, JDK \2", str(spelled_out(text))).replace("_", " ")
+
+
+def _lay_out(figure: Figure) -> None:
+    figure.set_size_inches(min(WIDTH, figure.get_figwidth()), figure.get_figheight())
+    letters = 110 / TEXT * figure.get_figwidth()
+    specs = [spec for axis in figure.axes if (spec := axis.get_subplotspec())]
+    fits = max(10, round(letters / max((spec.get_gridspec().ncols for spec in specs), default=1)))
+    for axis in figure.axes:
+        axis.set_title(textwrap.fill(axis.get_title(), fits, break_long_words=False))
+        words = "  ".join(tick.get_text() for tick in axis.get_xticklabels())
+        if axis.xaxis.get_scale() != "log" and len(words) > fits:
+            axis.tick_params(axis="x", rotation=45)
+    for which in "xy":
+        labels = {getattr(axis, f"get_{which}label")() for axis in figure.axes} - {""}
+        if len(labels) == 1 < len(figure.axes):
+            getattr(figure, f"sup{which}label")(labels.pop())
+            for axis in figure.axes:
+                getattr(axis, f"set_{which}label")("")
+    for drawn in figure.legends[:1]:
+        names = [text.get_text() for text in drawn.get_texts()]
+        columns = max(1, min(4, round(letters / (max(map(len, names), default=0) + 7))))
+        figure.legend([*filter(None, drawn.legend_handles)], names, loc="outside upper center", ncols=columns)
+        drawn.remove()
+    figure.set_layout_engine("constrained")
 
 
 def svg(figure: Figure, key: str) -> str:

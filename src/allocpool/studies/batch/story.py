@@ -64,5 +64,6 @@ def windows(trials: pd.DataFrame) -> pd.DataFrame:
 
 def summary(profile: str) -> str:
     """Return the answer of what a campaign of this profile left; runs nothing."""
-    rungs = by_size.rungs(store.stored(STUDY.name, profile)[0]["trials"])
-    return " ".join(each.text for each in by_size.headlines(rungs, rungs)) or "Not measured."
+    return by_size.tally(
+        "All configurations and sizes", by_size.rungs(store.stored(STUDY.name, profile)[0]["trials"])
+    ).text

@@ -22,7 +22,7 @@ CAUSES = (
     "other safepoint",
     "time to safepoint",
     "allocation stall",
-    "source slip",
+    "source stall",
 )
 """In order of precedence. A safepoint that holds no pause is an operation other than collecting."""
 UNKNOWN = "nothing known"

@@ -28,7 +28,7 @@ _CAUSES = {
     "other safepoint": (style.ORANGE, "--"),
     "time to safepoint": (style.PURPLE, "\\\\"),
     "allocation stall": (style.PLUM, "++"),
-    "source slip": (style.SKY, "oo"),
+    "source stall": (style.SKY, "oo"),
     "nothing known": ("#cccccc", ""),
 }
 

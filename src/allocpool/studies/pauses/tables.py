@@ -199,7 +199,7 @@ def _utilisation_rows(trial_id: str, span: tuple[int, int], stops: Stops) -> lis
 def _known_events(spec: Mapping[str, Any], measured: LiveMeasurement, stops: Stops | None) -> dict[str, Intervals]:
     """What is known of a real-time trial, as `attribute` takes it."""
     slips = np.array(measured["slips"], np.int64).reshape(-1, 2)
-    events: dict[str, Intervals] = {"source slip": slips.cumsum(axis=1)}
+    events: dict[str, Intervals] = {"source stall": slips.cumsum(axis=1)}
     if stalled_ns := measured["consumption"]["stalled_ns"]:
         at_s = spec.get("stall_at_s") or spec.get("disturb_at_s") or 0.0
         begin = measured["account"]["t0_ns"] + round((spec["warmup_seconds"] + at_s) * 1e9)

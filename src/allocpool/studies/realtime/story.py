@@ -104,9 +104,11 @@ def summary(profile: str) -> str:
 
 
 def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
-    """Return the verdict of the cells and of the decision map, as far as there are any; what is decided first."""
-    found = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
-    found += [map_story.verdict(tables)] if len(tables["map"]) else []
+    """Return the verdict of the cells and of the decision map, as far as there are any; what is decided first. Of a
+    map from elsewhere its caption has the verdict."""
+    has_map = len(tables["map"]) > 0 and not map_story.of_largest_heap(tables)[1]
+    found = [verdict(cells)] if (cells["n"] > 0).any() or not has_map else []
+    found += [map_story.verdict(tables)] if has_map else []
     return "\n\n".join(sorted(found, key=lambda words: words.startswith("**Inconclusive.**")))
 
 
