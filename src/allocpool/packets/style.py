@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -111,7 +112,13 @@ def panel_names(configurations: Sequence[str], most: int = 19) -> dict[str, str]
     return {name: two_lines(name, most) for name in configurations}
 
 
+_LONGEST = 34
+
+
 def two_lines(name: str, most: int = 24) -> str:
-    """Return a name as a stranger reads it, in two lines where it has more than so many characters."""
-    name = str(spelled_out(name)).replace("generational", "gen.")
-    return textwrap.fill(name, max(most, len(name) // 2 + 5), break_long_words=False)
+    """Return a name as a stranger reads it, in two lines where it has more than so many characters, or in several of
+    `_LONGEST`."""
+    name = re.sub(r" / (\d\d)\b", r", JDK \1", str(spelled_out(name)).replace("generational", "gen.")).replace(
+        " / ", ", "
+    )
+    return textwrap.fill(name, min(_LONGEST, max(most, len(name) // 2 + 5)), break_long_words=False)

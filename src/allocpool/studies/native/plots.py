@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.evidence.style import GRID, by_panel, finish, log_axes, nothing
+from allocpool.evidence.style import GREY, GRID, INK, by_panel, finish, log_axes, nothing
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import present
 from allocpool.packets.style import STRATEGY_STYLE, points
@@ -23,15 +23,15 @@ def step_gains(table: pd.DataFrame) -> Figure:
     shown = list(rows.sort_values(["case", "language"])["panel"].unique())
     grid = points(
         rows, "ns", order, {"pool": STRATEGY_STYLE["pool"]},
-        "ns per packet (log scale); after the sign of division: gain of the step", y="step", col="panel",
+        "ns per packet (log scale); after ÷ the gain of the step (grey: inconclusive)", y="step", col="panel",
         col_order=shown, columns=2,
     )  # fmt: skip
     for _, axis, mine in by_panel(grid, rows):
         axis.plot(mine["ns"], mine["step"].map(order.index), color=GRID, linewidth=1.2, zorder=1)
         for row in records(mine):
             gain = "" if pd.isna(row.gain) else f" \u00f7 {stats.significant(row.gain, 2)}"
-            gain += " (inconclusive)" if str(row.gain_text).startswith("inconclusive") else ""
+            colour = GREY if str(row.gain_text).startswith("inconclusive") else INK
             axis.annotate(f"{stats.significant(row.ns)}{gain}", (1, order.index(row.step)), xytext=(4, 0), va="center",
-                          xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
+                          color=colour, xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
     log_axes(grid, "x", table["ns"], 2, most=1)
     return finish(grid, f"Cost of a pooled packet by optimisation step: {'; '.join(shown)}.")
