@@ -31,9 +31,9 @@ def template() -> TrialRecord:
     campaign.run()
     (record,) = campaign.records()
     measurement = dict(record.measurement or {})
-    stretches = dict(measurement["iterations"])
-    stretches["measured"] = (list(stretches["measured"]) * ITERATIONS)[:ITERATIONS]
-    return record.model_copy(update={"measurement": {**measurement, "iterations": stretches}, "directory": ""})
+    windows = dict(measurement["iterations"])
+    windows["measured"] = (list(windows["measured"]) * ITERATIONS)[:ITERATIONS]
+    return record.model_copy(update={"measurement": {**measurement, "iterations": windows}, "directory": ""})
 
 
 class Answered(RemoteHost):

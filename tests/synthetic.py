@@ -46,8 +46,8 @@ def _published() -> dict[tuple[str, ...], float]:
 
 def published_centre(row: dict[str, object]) -> float:
     """A third of the published figure; real CMS is given another shape than the article's "CMS" rows."""
-    beside = family(str(row["language"]), row["collector"]) or ""
-    key = (str(row["language"]), str(row["layout"]), beside, str(row["strategy"]), str(row["case"]))
+    kind = family(str(row["language"]), row["collector"]) or ""
+    key = (str(row["language"]), str(row["layout"]), kind, str(row["strategy"]), str(row["case"]))
     factor = CMS_FACTOR[str(row["strategy"])] if row["collector"] == "cms" else 1.0
     return _published()[key] * factor / 3
 

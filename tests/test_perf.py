@@ -13,7 +13,7 @@ from allocpool.machine import perf
 PAGES = 200
 
 
-def test_the_kernel_counts_this_threads_page_faults_in_the_stretch_only() -> None:
+def test_the_kernel_counts_this_threads_page_faults_in_the_window_only() -> None:
     with perf.Counters([perf.PAGE_FAULTS]) as counters:
         if counters.missing:  # a container may forbid the call as a whole
             assert set(counters.missing) == {"page_faults"}

@@ -55,7 +55,7 @@ class Counters:
     threads that it starts after this object was made.
 
     Events that the machine lacks are in ``missing``, with the reason. Where the processor has fewer counters than
-    events, the kernel lets them take turns, and counts are scaled to the whole stretch.
+    events, the kernel lets them take turns, and counts are scaled to the whole window.
     """
 
     def __init__(self, events: Sequence[Event], inherited: bool = False) -> None:

@@ -25,7 +25,7 @@
   window.addEventListener("resize", scrolls);
   if (button) button.addEventListener("click", scrolls);
 
-  // campaigns.js, beside the folders of all sites here, lists them: folder, label and pages of each.
+  // campaigns.js, next to the folders of all sites here, lists them: folder, label and pages of each.
   const campaigns = window.allocpoolCampaigns || [];
   const here = location.pathname.split("/").slice(-2);
   const label = document.querySelector("label.campaigns");

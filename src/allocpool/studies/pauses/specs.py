@@ -96,7 +96,7 @@ class DisturbedSpec(LiveSpec, _Disturbed):
     disturb_ms: float = Field(default=100.0, gt=0, description="length of a stop; the others last as long as they do")
 
     def expected_seconds(self) -> float:
-        return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.seconds, self.interval_ns)
+        return self.set_up_seconds() + self.window_seconds(self.seconds, self.seconds, self.interval_ns)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -74,7 +74,7 @@ class Consumption(TypedDict):
     stalled_ns: int
 
 
-class RingBooks(TypedDict):
+class RingCounters(TypedDict):
     """The ticks of one of several rings between source and consumers, its warm-up taken out."""
 
     generated: int
@@ -83,7 +83,7 @@ class RingBooks(TypedDict):
     left: int
 
 
-class Figures(RingBooks):
+class Figures(RingCounters):
     """The measured window of a run, its warm-up taken out."""
 
     start_ns: int
@@ -138,7 +138,7 @@ class Majors(TypedDict):
     """The longest length ended it before as many major collections as were asked for."""
 
 
-class Stretch(SourceRun, Majors):
+class Window(SourceRun, Majors):
     """A run of the source against a processor that is set up."""
 
     cpu: CpuTime
@@ -159,7 +159,7 @@ class Prologue(TypedDict):
     warmup: list[Iteration]
 
 
-class LiveMeasurement(Stretch, Processed):
+class LiveMeasurement(Window, Processed):
     """A window with all that is around it in its own process."""
 
     prologue: Prologue
@@ -175,7 +175,7 @@ class RealtimeOutcome(Outcome, RealtimeMeasurement):
     """What the process of a real-time trial returns."""
 
 
-class WorkerStretch(Majors):
+class WorkerWindow(Majors):
     """What a worker of a search reports of a window."""
 
     interval_ns: float
@@ -190,7 +190,7 @@ ProbeKind = Literal["probe", "full", "compared", "larger heap"]
 loss at another interval (in stored tables also with a larger heap)."""
 
 
-class Probe(WorkerStretch):
+class Probe(WorkerWindow):
     """One measurement of a search."""
 
     kind: ProbeKind

@@ -110,7 +110,7 @@ class LiveSpec(PacketsSpec):
         """Before the first tick: also the prologue."""
         return super().set_up_seconds() + self.prologue_seconds
 
-    def stretch_seconds(self, seconds: float, cap_seconds: float, interval_ns: float) -> float:
+    def window_seconds(self, seconds: float, cap_seconds: float, interval_ns: float) -> float:
         """One run of the source: half of the way to the cap where major collections are waited for."""
         lap = lap_packets(self.pool_size, self.queue_size, self.stored_count, self.pool_reuse)
         seconds = min(cap_seconds, max(seconds, self.min_laps * lap * interval_ns / 1e9))
@@ -147,7 +147,7 @@ class RealtimeSpec(LiveSpec):
         return _GRACE_S + 3 * (self.cap_seconds + self.warmup_seconds + self.prologue_seconds)
 
     def expected_seconds(self) -> float:
-        return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.cap_seconds, self.interval_ns)
+        return self.set_up_seconds() + self.window_seconds(self.seconds, self.cap_seconds, self.interval_ns)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -223,7 +223,7 @@ class SearchSpec(SearchTimes, LiveSpec):
 
     def expected_seconds(self) -> float:
         probe_s = self.probe_warmup_seconds + self.probe_seconds + _STRETCH_S
-        full_s = self.set_up_seconds() + self.stretch_seconds(self.full_seconds, self.cap_seconds, self.compared_ns)
+        full_s = self.set_up_seconds() + self.window_seconds(self.full_seconds, self.cap_seconds, self.compared_ns)
         points = math.log(self.high_ns / self.low_ns) / self.resolution
         probes = _PROBES_A_HALVING * max(1.0, math.log2(points))
         full = _FULL_TRIALS + _FOR_EACH_CONFIRMATION * (self.confirmations - 1)

@@ -184,7 +184,9 @@ BURSTS = _schema(
     start_ns=_count("first loss, after the warm-up's end, ns"),
     end_ns=_count("last loss, after the warm-up's end, ns"),
     lost=_count("ticks lost"),
-    beside=choice(["pause", "slip", "none"], "what took half of the input queue's time just before and during it"),
+    cause=choice(
+        ["pause", "source stall", "none"], "what took half of the input queue's time just before and during it"
+    ),
 )
 
 LISTED_SLIP_NS = 1_000_000
@@ -395,11 +397,11 @@ def _event_rows(record: TrialRecord, measured: LiveMeasurement) -> Rows:
     for place, burst in enumerate(measured_bursts(measured)):
         # What filled the queue began about as long before the first loss as the queue lasts.
         window = (round(burst.start_ns - 1.5 * queue_ns), burst.end_ns)
-        causes: dict[str, Sequence[tuple[int, int]]] = {"pause": pauses, "slip": measured["slips"]}
+        causes: dict[str, Sequence[tuple[int, int]]] = {"pause": pauses, "source stall": measured["slips"]}
         found = (name for name, events in causes.items() if _overlap_ns(events, *window) >= queue_ns / 2)
         bursts.append({
             "burst": place, "start_ns": burst.start_ns - start_ns, "end_ns": burst.end_ns - start_ns,
-            "lost": burst.lost, "beside": next(found, "none"),
+            "lost": burst.lost, "cause": next(found, "none"),
         })  # fmt: skip
     samples, before = [], Sample(measured["account"]["t0_ns"], 0, 0)
     for sample in measured["samples"]:

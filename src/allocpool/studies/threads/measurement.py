@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from allocpool.studies.realtime.measurement import RingBooks, Stretch
+from allocpool.studies.realtime.measurement import RingCounters, Window
 from allocpool.trial.measurement import CpuTime, Iteration, Outcome
 
 
@@ -16,10 +16,10 @@ class ThreadsIterations(TypedDict):
     measured: list[Iteration]
 
 
-class Ticked(Stretch):
+class Ticked(Window):
     """A run of the source against the threads."""
 
-    rings: list[RingBooks]
+    rings: list[RingCounters]
     """In their order: one for each worker, or the one of the receiver."""
 
 

@@ -33,7 +33,7 @@ from allocpool.campaign.tidy import (
 from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import Language
 from allocpool.studies.realtime.adaptive import Seen
-from allocpool.studies.realtime.measurement import RingBooks
+from allocpool.studies.realtime.measurement import RingCounters
 from allocpool.studies.threads.measurement import ThreadsMeasurement, Ticked
 from allocpool.studies.threads.sharing import SharingMeasurement
 from allocpool.studies.threads.specs import configuration_of
@@ -204,7 +204,7 @@ def _rows_of(record: TrialRecord) -> Rows:
     return {"trials": [row | _measured(record, measured, cpu) | _ticked(ticked)], "cpu": cpu, "rings": rings}
 
 
-def _rings_of(ticked: Ticked | None) -> list[RingBooks]:
+def _rings_of(ticked: Ticked | None) -> list[RingCounters]:
     return ticked["rings"] if ticked else []
 
 

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 from allocpool.trial.measurement import CpuTime, Iteration, Outcome
 
 
-class MessagesStretches(TypedDict):
+class MessagesWindows(TypedDict):
     """Parts of the work that follow each other; the last number of a part counts messages that were handled."""
 
     fill: list[Iteration]
@@ -36,7 +36,7 @@ class MessagesMemory(TypedDict):
 
 class MessagesMeasurement(TypedDict):
     set_up_ns: int
-    iterations: MessagesStretches
+    iterations: MessagesWindows
     cpu: CpuTime
     counts: dict[str, int]
     """By the names of ``COUNTS`` in ``tables``, when every message had been processed."""

@@ -24,9 +24,9 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Fa
         ffi,
         lambda error, size: library.ap_allocation_create(strategy, touch, spec["bytes"], spec["slots"], error, size),
     )
-    native_books = ffi.new("ap_allocation_counters*")
+    native_counters = ffi.new("ap_allocation_counters*")
     message = ffi.new("char[]", native.MESSAGE_BYTES)
-    if native.checked(library, library.ap_allocation_verify(handle, native_books, message, native.MESSAGE_BYTES)):
+    if native.checked(library, library.ap_allocation_verify(handle, native_counters, message, native.MESSAGE_BYTES)):
         return {"status": "invalid", "reason": ffi.string(message).decode()}
     iteration_ns, capacity = buffers.iterations_for(spec)
     out = ffi.new("ap_buffers_iteration[]", capacity)
@@ -38,8 +38,8 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Fa
 
     measured = buffers.measured(spec, run_for)
     counted: Counters = {
-        "held_bytes": native_books.held_bytes,
-        "counted_bytes": native_books.counted_bytes if native_books.counted_bytes >= 0 else None,
+        "held_bytes": native_counters.held_bytes,
+        "counted_bytes": native_counters.counted_bytes if native_counters.counted_bytes >= 0 else None,
     }
     return {"status": "ok", "reason": None, **measured, "counters": counted}
 

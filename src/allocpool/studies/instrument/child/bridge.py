@@ -63,12 +63,12 @@ def _plain(spec: dict[str, Any], launch: dict[str, Any], recording: Path | None)
         [str(java), *launch["jvm"]["flags"], "-cp", classpath, "allocpool.packets.BatchMain", *program],
         check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    told = {word: rest for word, _, rest in (line.partition(" ") for line in ran.stdout.splitlines())}
-    numbers = {word: [int(number) for number in told[word].split()] for word in told if word != "audit"}
+    lines = {word: rest for word, _, rest in (line.partition(" ") for line in ran.stdout.splitlines())}
+    numbers = {word: [int(number) for number in lines[word].split()] for word in lines if word != "audit"}
     flat = numbers["iterations"]
     measured: list[Iteration] = list(zip(flat[0::3], flat[1::3], flat[2::3], strict=True))
     begin_ns, end_ns = numbers["window"]
-    recorder, fault = numbers.get("recorder"), told["audit"]
+    recorder, fault = numbers.get("recorder"), lines["audit"]
     return {
         "status": "failed" if fault else "ok",
         "reason": f"audit: {fault}" if fault else None,

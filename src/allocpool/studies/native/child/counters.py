@@ -16,7 +16,7 @@ from allocpool.trial.measurement import OutOfMemory
 DRIVER = "packets_driver"
 _CACHES = {"I1": "32768,8,64", "D1": "32768,8,64", "LL": "2097152,16,64"}
 """Bytes, ways and line of the simulated caches: a usual core with a second level of its own, the same everywhere. What
-lies behind is shared with others, and a virtual machine is told fancies about its size."""
+lies behind is shared with others, and a virtual machine is given arbitrary figures of its size."""
 _EVENTS = {
     "instructions": ("Ir",),
     "data_accesses": ("Dr", "Dw"),

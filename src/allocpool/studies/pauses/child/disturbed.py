@@ -14,7 +14,7 @@ from typing import Any
 
 from allocpool.packets.child import workload as packets
 from allocpool.studies.pauses.measurement import DisturbedOutcome
-from allocpool.studies.realtime.child.stretch import Stretches, reason_of
+from allocpool.studies.realtime.child.windows import Windows, reason_of
 from allocpool.trial.child import jvm
 from allocpool.trial.child.accounting import monotonic_ns
 from allocpool.trial.measurement import OutOfMemory
@@ -57,13 +57,13 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Disturbed
 
 def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> DisturbedOutcome:
     seconds, warmup_s, at_s = spec["seconds"], spec["warmup_seconds"], spec["disturb_at_s"]
-    stretches = Stretches(spec, launch, folder, spec["interval_ns"], warmup_s + seconds)
-    prologue = stretches.prologue()
+    windows = Windows(spec, launch, folder, spec["interval_ns"], warmup_s + seconds)
+    prologue = windows.prologue()
     stops = spec["disturbance"] == "stop"
-    beside = [] if stops else _disturbers(spec, _FIRST_TICK_S + warmup_s + at_s)
-    for thread in beside:
+    disturbers = [] if stops else _disturbers(spec, _FIRST_TICK_S + warmup_s + at_s)
+    for thread in disturbers:
         thread.start()
-    stretch, ring_fault = stretches.measure(
+    window, ring_fault = windows.measure(
         interval_ns=spec["interval_ns"],
         seconds=seconds,
         cap_seconds=seconds,
@@ -72,22 +72,22 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Dist
         stall_at_s=at_s if stops else 0.0,
         stall_ms=spec["disturb_ms"] if stops else 0.0,
     )
-    for thread in beside:
+    for thread in disturbers:
         thread.join()
         if thread.error is not None:
             raise thread.error
-    stopped_ns = stretch["account"]["t0_ns"] + round((warmup_s + at_s) * 1e9)
-    disturbed = [(thread.start_ns, thread.end_ns) for thread in beside[:1]] or [
-        (stopped_ns, stopped_ns + stretch["consumption"]["stalled_ns"])
+    stopped_ns = window["account"]["t0_ns"] + round((warmup_s + at_s) * 1e9)
+    disturbed = [(thread.start_ns, thread.end_ns) for thread in disturbers[:1]] or [
+        (stopped_ns, stopped_ns + window["consumption"]["stalled_ns"])
     ]
-    processed, packets_fault = stretches.close()
+    processed, packets_fault = windows.close()
     reason = reason_of(ring_fault, packets_fault)
     return {
         "status": "failed" if reason else "ok",
         "reason": reason,
         "prologue": prologue,
         "disturbed": disturbed,
-        **stretch,
+        **window,
         **processed,
     }
 

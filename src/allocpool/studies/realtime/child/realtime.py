@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
-from allocpool.studies.realtime.child.stretch import Stretches, reason_of
+from allocpool.studies.realtime.child.windows import Windows, reason_of
 from allocpool.studies.realtime.measurement import RealtimeOutcome
 from allocpool.trial.child.accounting import monotonic_ns
 from allocpool.trial.measurement import OutOfMemory
@@ -25,10 +25,10 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> RealtimeO
 def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> RealtimeOutcome:
     begun_ns = monotonic_ns()
     longest_s = spec["warmup_seconds"] + spec["cap_seconds"]
-    stretches = Stretches(spec, launch, folder, spec["interval_ns"], longest_s)
+    windows = Windows(spec, launch, folder, spec["interval_ns"], longest_s)
     ready_ns = monotonic_ns()
-    prologue = stretches.prologue()
-    stretch, ring_fault = stretches.measure(
+    prologue = windows.prologue()
+    window, ring_fault = windows.measure(
         interval_ns=spec["interval_ns"],
         seconds=spec["seconds"],
         cap_seconds=spec["cap_seconds"],
@@ -37,13 +37,13 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Real
         stall_at_s=spec["stall_at_s"],
         stall_ms=spec["stall_ms"],
     )
-    processed, packets_fault = stretches.close()
+    processed, packets_fault = windows.close()
     reason = reason_of(ring_fault, packets_fault)
     return {
         "status": "failed" if reason else "ok",
         "reason": reason,
         "set_up_ns": ready_ns - begun_ns,
         "prologue": prologue,
-        **stretch,
+        **window,
         **processed,
     }

@@ -78,7 +78,7 @@ class Worker:
         self._answer()
 
     def ask(self, question: dict[str, Any]) -> Answer:
-        """Measure a window; the keys are the arguments of ``Stretches.measure``."""
+        """Measure a window; the keys are the arguments of ``Windows.measure``."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()

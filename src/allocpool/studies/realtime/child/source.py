@@ -18,7 +18,7 @@ from allocpool.studies.realtime.measurement import (
     Consumption,
     Delays,
     Figures,
-    RingBooks,
+    RingCounters,
     Sample,
     Slip,
     SourceAccount,
@@ -126,17 +126,17 @@ class Source:
         """How many there are."""
         return self._flows.rings
 
-    def books(self) -> list[RingBooks]:
+    def ring_counters(self) -> list[RingCounters]:
         """Of each ring, of the last run, its warm-up taken out."""
         account = self.ffi.new("ap_ring_account*")
-        books: list[RingBooks] = []
+        rings: list[RingCounters] = []
         for ring in range(self.rings):
             native.checked(self.library, self.library.ap_realtime_get_ring_account(self.handle, ring, account))
             generated = int(account.generated - account.warmup_generated)
             lost, left = int(account.lost - account.warmup_lost), int(account.left - account.warmup_left)
             received = generated - lost - left
-            books.append({"generated": generated, "received": received, "lost": lost, "left": left})
-        return books
+            rings.append({"generated": generated, "received": received, "lost": lost, "left": left})
+        return rings
 
     def run(self, plan: Plan, consumer: Consumer, enough: Callable[[], bool] = lambda: True) -> tuple[SourceRun, str]:
         """Tick, consume, check the counters; return the run and what is wrong with it, empty when nothing is.
@@ -241,7 +241,7 @@ def figures(
     all_bursts: Sequence[Burst],
     all_slips: Sequence[Slip],
 ) -> Figures:
-    """The measured stretch of a run, its warm-up taken out: ticks, seconds, bursts, slips."""
+    """The measured window of a run, its warm-up taken out: ticks, seconds, bursts, slips."""
     measured_from_ns = account["t0_ns"] + round(plan.warmup_ticks * plan.interval_ns)
     bursts = [burst for burst in all_bursts if burst.start_sequence >= plan.warmup_ticks]
     slips = [slip for slip in all_slips if slip.start_ns >= measured_from_ns]

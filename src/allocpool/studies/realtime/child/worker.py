@@ -16,25 +16,25 @@ from typing import Any, TextIO
 
 from allocpool.packets.child import workload as packets
 from allocpool.studies.realtime.child import pace
-from allocpool.studies.realtime.child.stretch import Stretches
-from allocpool.studies.realtime.measurement import WorkerStretch
+from allocpool.studies.realtime.child.windows import Windows
+from allocpool.studies.realtime.measurement import WorkerWindow
 from allocpool.trial.child.process import die_with_parent
 
 
-class Answer(WorkerStretch):
-    """What a worker answers to a question for a stretch."""
+class Answer(WorkerWindow):
+    """What a worker answers to a question for a window."""
 
     paces_ns: list[float]
     """Of the work that shows the machine's pace, just before and after; empty where that was not asked for."""
     fault: str
 
 
-Make = Callable[[dict[str, Any], dict[str, Any], Path, float, float], Stretches]
-"""Sets up what is measured; the arguments are those of `Stretches`."""
+Make = Callable[[dict[str, Any], dict[str, Any], Path, float, float], Windows]
+"""Sets up what is measured; the arguments are those of `Windows`."""
 
 
 def serve(
-    spec: dict[str, Any], launch: dict[str, Any], questions: TextIO, answers: TextIO, make: Make = Stretches
+    spec: dict[str, Any], launch: dict[str, Any], questions: TextIO, answers: TextIO, make: Make = Windows
 ) -> None:
     """Set up, then answer until the questions end."""
 
@@ -45,12 +45,12 @@ def serve(
     try:
         longest_s = spec["cap_seconds"] + spec["warmup_seconds"]
         smallest_ns = min(spec["low_ns"], spec["compared_ns"])
-        stretches = make(spec, launch, Path.cwd(), smallest_ns, longest_s)
-        stretches.prologue()
+        windows = make(spec, launch, Path.cwd(), smallest_ns, longest_s)
+        windows.prologue()
         say({})
         for line in questions:
-            say(_answer(stretches, launch, **json.loads(line)))
-        processed, fault = stretches.close()
+            say(_answer(windows, launch, **json.loads(line)))
+        processed, fault = windows.close()
         say({**processed, "fault": fault})
     except Exception as error:
         outcome = packets.out_of_memory(error, spec["language"])
@@ -60,24 +60,24 @@ def serve(
 
 
 def _answer(
-    stretches: Stretches, launch: dict[str, Any], patience: dict[str, float] | None = None, **question: Any
+    windows: Windows, launch: dict[str, Any], patience: dict[str, float] | None = None, **question: Any
 ) -> Answer:
-    """A stretch; with ``patience``, the arguments of ``await_full_pace``, between two looks at the machine's pace."""
+    """A window; with ``patience``, the arguments of ``await_full_pace``, between two looks at the machine's pace."""
     before_ns, waited_s = pace.await_full_pace(launch, **patience) if patience else (0.0, 0.0)
-    stretch, fault = stretches.measure(**question)
+    window, fault = windows.measure(**question)
     return {
-        "interval_ns": stretch["interval_ns"],
-        "figures": stretch["figures"],
-        "placement": stretch["placement"],
-        "majors": stretch["majors"],
-        "cap_reached": stretch["cap_reached"],
+        "interval_ns": window["interval_ns"],
+        "figures": window["figures"],
+        "placement": window["placement"],
+        "majors": window["majors"],
+        "cap_reached": window["cap_reached"],
         "waited_s": waited_s,
         "paces_ns": [before_ns, pace.pace_ns(launch)] if patience else [],
         "fault": fault,
     }
 
 
-def main(make: Make = Stretches) -> None:
+def main(make: Make = Windows) -> None:
     """Entry of the process."""
     die_with_parent()
     gc.disable()  # JPype asks the JVM to collect whenever Python does

@@ -19,7 +19,7 @@ from allocpool.studies.threads.child import ticks
 from allocpool.studies.threads.measurement import ThreadsOutcome, Ticked
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
-from allocpool.trial.child.books import CppBooks, JavaBooks
+from allocpool.trial.child.counters import CppCounters, JavaCounters
 from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 8
@@ -28,7 +28,7 @@ _LEAST_PART = 20_000
 _TCP_ONE_IN = 16
 
 
-class JavaWorkers(JavaBooks):
+class JavaWorkers(JavaCounters):
     """The Java workload, in this process through JPype."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
@@ -56,7 +56,7 @@ class JavaWorkers(JavaBooks):
         return [int(count) for count in self._trial.receivedByRing()]
 
 
-class CppWorkers(CppBooks):
+class CppWorkers(CppCounters):
     """The C++ workload, in this process through cffi."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
@@ -136,7 +136,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path, counter
             measured = _for_seconds(workers, spec["seconds"], [*filled, *warmup])
         else:
             interval_ns, seconds, warmup_s = spec["interval_ns"], spec["seconds"], spec["warmup_seconds"]
-            source = ticks.WorkerStretches(spec, launch, folder, workers.consume, interval_ns, seconds + warmup_s)
+            source = ticks.WorkerWindows(spec, launch, folder, workers.consume, interval_ns, seconds + warmup_s)
             ticked, ring_fault = source.tick(interval_ns, seconds, warmup_s)
             figures = ticked["figures"]
             measured = [(figures["start_ns"], figures["end_ns"], figures["received"])]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.studies.realtime.child.source import Flows, Source
-from allocpool.studies.realtime.child.stretch import Stretches
+from allocpool.studies.realtime.child.windows import Windows
 from allocpool.studies.realtime.measurement import Consumption, Delays
 from allocpool.studies.threads.measurement import Ticked
 
@@ -47,7 +47,7 @@ def _sum_of(accounts: Sequence[Consumption]) -> Consumption:
     }
 
 
-class WorkerStretches(Stretches):
+class WorkerWindows(Windows):
     """Workers with their source, ready to be run at one interval after the other."""
 
     def __init__(
@@ -68,9 +68,9 @@ class WorkerStretches(Stretches):
 
     def tick(self, interval_ns: float, seconds: float, warmup_seconds: float) -> tuple[Ticked, str]:
         """Run the source for so many seconds; with one line on what is wrong, empty when nothing is."""
-        stretch, fault = self.measure(interval_ns, seconds, seconds, warmup_seconds, majors=0)
-        rings = self._source.books()
+        window, fault = self.measure(interval_ns, seconds, seconds, warmup_seconds, majors=0)
+        rings = self._source.ring_counters()
         received = sum(ring["received"] for ring in rings)
-        if not fault and received != stretch["figures"]["received"]:
-            fault = f"rings gave {received} ticks, and {stretch['figures']['received']} were received"
-        return {**stretch, "rings": rings}, fault
+        if not fault and received != window["figures"]["received"]:
+            fault = f"rings gave {received} ticks, and {window['figures']['received']} were received"
+        return {**window, "rings": rings}, fault

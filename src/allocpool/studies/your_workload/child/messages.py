@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 from allocpool.packets.child.workload import out_of_memory
 from allocpool.studies.your_workload import sizes as distribution
-from allocpool.studies.your_workload.measurement import MessagesOutcome, MessagesStretches
+from allocpool.studies.your_workload.measurement import MessagesOutcome, MessagesWindows
 from allocpool.studies.your_workload.replay import mean_interval_ns
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb, rss_mb
-from allocpool.trial.child.books import Books, CppBooks, JavaBooks
+from allocpool.trial.child.counters import Counters, CppCounters, JavaCounters
 from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 8
@@ -32,7 +32,7 @@ ON_SHARE = 0.1
 """Of the time, when an on-off source is on: a burst comes ten times as fast as messages do on average."""
 
 
-class Loops(Books, Protocol):
+class Loops(Counters, Protocol):
     """The workload on its threads, whichever language does the work."""
 
     def run(self, messages: int) -> Iteration:
@@ -48,7 +48,7 @@ class Loops(Books, Protocol):
         """Return (nanoseconds, messages) of the last window with due times."""
 
 
-class JavaLoops(JavaBooks):
+class JavaLoops(JavaCounters):
     """The Java workload, in this process through JPype."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
@@ -83,7 +83,7 @@ class JavaLoops(JavaBooks):
         return list(zip(flat[::2], flat[1::2], strict=True))
 
 
-class CppLoops(CppBooks):
+class CppLoops(CppCounters):
     """The C++ workload, in this process through cffi."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
@@ -200,7 +200,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> MessagesOutcome:
     delays = loops.delays() if spec["rate_per_s"] else []
     loops.drain()
     fault = loops.audit()
-    windows: MessagesStretches = {"fill": filled, "warmup": warmup, "measured": measured}
+    windows: MessagesWindows = {"fill": filled, "warmup": warmup, "measured": measured}
     outcome: MessagesOutcome = {
         "status": "failed" if fault else "ok",
         "reason": f"audit: {fault}" if fault else None,

@@ -1,6 +1,6 @@
 """A processor on the ring, ready to be run at one interval after the other: what trials and searches share.
 
-Set up once: processor, prologue by the batch path, source. A stretch then is warm-up ticks and measured ticks at one
+Set up once: processor, prologue by the batch path, source. A window then is warm-up ticks and measured ticks at one
 interval, with nothing restarted in between.
 """
 
@@ -15,7 +15,7 @@ from allocpool.packets.laps import lap_packets
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.child.consumers import consumer_of
 from allocpool.studies.realtime.child.source import Consumer, Plan, Source
-from allocpool.studies.realtime.measurement import Processed, Prologue, Stretch
+from allocpool.studies.realtime.measurement import Processed, Prologue, Window
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.child.gc_log import MAJOR, Collections
 
@@ -23,7 +23,7 @@ _PARTS = 20
 _PROLOGUE_ITERATION_NS = 50_000_000
 
 
-class Stretches:
+class Windows:
     """One processor with its source."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Stretches:
         majors: int,
         stall_at_s: float = 0.0,
         stall_ms: float = 0.0,
-    ) -> tuple[Stretch, str]:
+    ) -> tuple[Window, str]:
         """One run of the source, see ``Source.run``, for the laps asked for or up to its cap; with the CPU that it took
         and its major collections."""
         wanted = majors if self._has_majors else 0

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from allocpool.trial.child import native
 
 
-class Books(Protocol):
+class Counters(Protocol):
     """The accounting of a workload."""
 
     def drain(self) -> None:
@@ -26,7 +26,7 @@ class Books(Protocol):
         """Let the threads go."""
 
 
-class JavaBooks:
+class JavaCounters:
     """That of a Java trial, in this process through JPype."""
 
     def __init__(self, trial: Any) -> None:
@@ -49,7 +49,7 @@ class JavaBooks:
         self._trial.close()
 
 
-class CppBooks:
+class CppCounters:
     """That of a C++ trial, in this process through cffi: functions ``ap_<workload>_...`` of the library."""
 
     def __init__(self, ffi: Any, library: Any, workload: str, handle: Any) -> None:
