@@ -24,10 +24,12 @@ __all__ = ["runner"]
 LOW_NS, HIGH_NS = 20.0, 10_000.0
 
 
-def seen(interval_ns: float, edge_ns: float, slip_ms: float = 0.0) -> Seen:
+def seen(interval_ns: float, edge_ns: float, source_stall_ms: float = 0.0) -> Seen:
     """A trial of a boundary without any softness, with a queue of 30 ms."""
     lost = interval_ns < edge_ns
-    return Seen(2, interval_ns, 30.0, math.inf if lost else 1.0, slip_ms, 1 - interval_ns / edge_ns if lost else 0.0)
+    return Seen(
+        2, interval_ns, 30.0, math.inf if lost else 1.0, source_stall_ms, 1 - interval_ns / edge_ns if lost else 0.0
+    )
 
 
 def series(edge_ns: float, count: int, silent: Sequence[int] = ()) -> list[Seen]:

@@ -28,11 +28,11 @@ DESIGN = maps.Design(LIVES, 100.0, 10_000.0, (10.0, 100.0))
 FASTER = {"alloc": 4.0, "mix": 1.0, "pool": 1.0}
 
 
-def seen(live: int, interval_ns: float, edge_ns: float, slip_ms: float = 0.0) -> Seen:
+def seen(live: int, interval_ns: float, edge_ns: float, source_stall_ms: float = 0.0) -> Seen:
     """A trial of a boundary without any softness."""
     lost = interval_ns < edge_ns
     share = 1 - interval_ns / edge_ns if lost else 0.0
-    return Seen(live, interval_ns, 100.0, math.inf if lost else 1.0, slip_ms, share)
+    return Seen(live, interval_ns, 100.0, math.inf if lost else 1.0, source_stall_ms, share)
 
 
 def placed(edge_ns: float, count: int) -> tuple[Seen, ...]:
@@ -44,16 +44,16 @@ def placed(edge_ns: float, count: int) -> tuple[Seen, ...]:
 
 
 @pytest.mark.parametrize(
-    ("latest_ms", "slip_ms", "short", "long"),
+    ("latest_ms", "source_stall_ms", "short", "long"),
     [
         (1.0, 0.0, False, False), (11.0, 0.0, True, False), (101.0, 0.0, True, False), (math.inf, 0.0, True, True),
         (1.0, 5.0, None, False), (math.inf, 50.0, None, None),
     ],
 )  # fmt: skip
 def test_one_trial_tells_of_both_deadlines(
-    latest_ms: float, slip_ms: float, short: bool | None, long: bool | None
+    latest_ms: float, source_stall_ms: float, short: bool | None, long: bool | None
 ) -> None:
-    trial = Seen(100, 500.0, 100.0, latest_ms, slip_ms)
+    trial = Seen(100, 500.0, 100.0, latest_ms, source_stall_ms)
     assert (trial.lost(10.0), trial.lost(100.0)) == (short, long)
     assert trial.lost(1_000.0) is None, "its own queue was shorter"
 

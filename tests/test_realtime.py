@@ -29,7 +29,7 @@ from allocpool.studies.realtime.child.placement import Watched, own_cores, sibli
 from allocpool.studies.realtime.measurement import Bracket
 from allocpool.studies.realtime.specs import SearchSpec
 from allocpool.studies.realtime.study import RealtimeProfile, plan_realtime
-from allocpool.studies.realtime.tables import LISTED_SLIP_NS, tidy_realtime
+from allocpool.studies.realtime.tables import LISTED_STALL_NS, tidy_realtime
 from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
 from allocpool.trial.record import TrialRecord
 
@@ -124,13 +124,15 @@ def test_the_counters_are_exact_however_much_is_lost(data: Path, language: str) 
     assert samples["generated"].sum() == measurement["account"]["generated"]
     assert sum(count for _, count in measurement["delays"]) == found["received"]
     start_ns = measurement["figures"]["start_ns"]
-    measurement["slips"] = [[start_ns, LISTED_SLIP_NS - 1], [start_ns, LISTED_SLIP_NS]]
-    assert tidy_realtime([record])["slips"]["length_ns"].tolist() == [LISTED_SLIP_NS]
+    measurement["slips"] = [[start_ns, LISTED_STALL_NS - 1], [start_ns, LISTED_STALL_NS]]
+    assert tidy_realtime([record])["source_stalls"]["length_ns"].tolist() == [LISTED_STALL_NS]
     measurement["slips"] = [[start_ns - 1, 1_000_000], [start_ns, 2_000_000]]
     measurement["figures"]["slips"], measurement["slips_left_out"] = 1, 3
     measurement["account"]["slip_total_ns"] = 9_000_000
     (row,) = tidy_realtime([record])["trials"].to_dict("records")
-    assert (row["slips"], row["slip_total_ms"]) == (4, 8.0), "the counters have those that the log had no room for"
+    assert (row["source_stalls"], row["source_stall_total_ms"]) == (4, 8.0), (
+        "the counters have those that the log had no room for"
+    )
 
 
 @pytest.mark.parametrize("language", CONFIGURATIONS)

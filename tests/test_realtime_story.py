@@ -40,7 +40,8 @@ def placed(edge_ns: float | None = 300.0, lost_ppm: float = 2e4, **changes: Any)
         {
             **JAVA, "trial_id": f"{sorted(changes.items())} {block}", "strategy": "pool", "case": "A", "block": block,
             "status": "ok", "reason": None, "scale": 0.3, "interval_ns": ns, "input_queue_ms": 30.0,
-            "queue_factor": 1.0, "heap_factor": 1.0, "slip_max_ms": 0.0, "delay_max_us": 20.0, "queue_size": 500,
+            "queue_factor": 1.0, "heap_factor": 1.0, "source_stall_max_ms": 0.0, "delay_max_us": 20.0,
+            "queue_size": 500,
             "stored_count": 500, "majors": 3, "decides_long_pauses": True, "prologue_ns_per_packet": 50.0,
             "gc_pause_max_ms": 1.0, "lost": int(lost), "lost_ppm": lost_ppm if lost else 0.0, **changes,
         }
@@ -71,8 +72,8 @@ def sweep(lost_ppm: float, queue_ms: float = 100.0, factor: float = 1.0, **chang
     return {
         **JAVA, "trial_id": f"{queue_ms}/{factor}", "strategy": "pool", "case": "C", "block": 0, "status": "ok",
         "heap_factor": factor, "input_queue_ms": queue_ms, "interval_ns": 1000.0, "lost_ppm": lost_ppm,
-        "slip_total_ms": 10.0, "slip_max_ms": 2.0, "seconds": 1.0, "scale": 1.0, "queue_factor": queue_ms / 100,
-        "intermediate_queue_ms": 0.0,
+        "source_stall_total_ms": 10.0, "source_stall_max_ms": 2.0, "seconds": 1.0, "scale": 1.0,
+        "queue_factor": queue_ms / 100, "intermediate_queue_ms": 0.0,
         "stall_ms": 0.0, "decides_long_pauses": True, "too_short": False, "prologue_ns_per_packet": 200.0, **changes,
     }  # fmt: skip
 
@@ -98,7 +99,7 @@ def test_a_cell_is_as_weak_as_the_weakest_of_its_trials() -> None:
 
 
 def test_trials_of_searches_have_a_boundary_but_decide_nothing_and_stand_behind_adaptive_ones() -> None:
-    probe = {"slip_max_ms": 0.0, "majors": 3, "generated": 1000}
+    probe = {"source_stall_max_ms": 0.0, "majors": 3, "generated": 1000}
     probes = [
         {**probe, "trial_id": f"search {block}", "kind": kind, "interval_ns": ns, "lost": lost, "lost_ppm": 1e3 * lost}
         for block in range(3)

@@ -77,14 +77,14 @@ class Seen(NamedTuple):
     """The longest deadline that it reports."""
     latest_ms: float
     """The longest that a message waited; infinite where one was lost."""
-    slip_ms: float
+    source_stall_ms: float
     """The longest source stall."""
     lost_share: float = 0.0
 
     def lost(self, deadline_ms: float) -> bool | None:
         """Return whether a queue of this length would have lost a message; None where that is not known: the source
         stalled for half of it, or its own queue is shorter."""
-        if self.slip_ms >= deadline_ms / 2 or deadline_ms > self.queue_ms * (1 + 1e-9):
+        if self.source_stall_ms >= deadline_ms / 2 or deadline_ms > self.queue_ms * (1 + 1e-9):
             return None
         # A queue that lost nothing kept its own deadline, whatever the coarse buckets of delays say.
         return math.isinf(self.latest_ms) or (deadline_ms < self.queue_ms * (1 - 1e-9) and self.latest_ms > deadline_ms)
@@ -107,7 +107,7 @@ def seen_of(row: Any) -> Seen:
     if row.lost == 0 and pd.notna(row.delay_max_us):
         latest_ms = float(row.delay_max_us) / 1e3
     return Seen(
-        live_in(row), float(row.interval_ns), float(row.input_queue_ms), latest_ms, float(row.slip_max_ms),
+        live_in(row), float(row.interval_ns), float(row.input_queue_ms), latest_ms, float(row.source_stall_max_ms),
         float(row.lost_ppm) / 1e6,
     )  # fmt: skip
 

@@ -36,7 +36,7 @@ _NEEDED = [
     "trial_id", *CONFIGURATION, *CONFIGURATION_FACTS, "block", "status", "reason", "input_queue_ms", "queue_size",
     "stored_count", "queue_factor", "heap_factor", "decides_long_pauses",
 ]  # fmt: skip
-_NEEDED_OF_TRIALS = ["interval_ns", "slip_max_ms", "lost", "lost_ppm"]
+_NEEDED_OF_TRIALS = ["interval_ns", "source_stall_max_ms", "lost", "lost_ppm"]
 
 
 def bound(ns: float) -> str:

@@ -92,9 +92,9 @@ TICKS = {
     "left": whole("of these, still queued at the end"),
     "lost_ppm": number("lost of a million generated"),
     "bursts": whole("runs of losses at most 1 ms apart"),
-    "slips": whole("source stalls: times that the source did not run for 20 us"),
-    "slip_total_ms": number("their total, ms"),
-    "slip_max_ms": number("the longest of those that the trial had room to list, ms"),
+    "source_stalls": whole("source stalls: times that the source did not run for 20 us"),
+    "source_stall_total_ms": number("their total, ms"),
+    "source_stall_max_ms": number("the longest of those that the trial had room to list, ms"),
     "majors": whole("major collections after the warm-up"),
     "cap_reached": _flag("the longest length ended the trial before three major collections"),
 }
@@ -189,12 +189,12 @@ BURSTS = _schema(
     ),
 )
 
-LISTED_SLIP_NS = 1_000_000
+LISTED_STALL_NS = 1_000_000
 """Shorter source stalls are counted and have no row: none fills more than a hundredth of the article's queue."""
-SLIPS = _schema(
+SOURCE_STALLS = _schema(
     trial_id=TRIAL_ID,
     start_ns=_count("last clock reading before, after the warm-up's end, ns"),
-    length_ns=Column("int64", Check.ge(LISTED_SLIP_NS), description="how long the source stalled, 1 ms or longer, ns"),
+    length_ns=Column("int64", Check.ge(LISTED_STALL_NS), description="how long the source stalled, 1 ms or longer, ns"),
 )
 
 SAMPLES = _schema(
@@ -218,9 +218,9 @@ PAUSES = _schema(
 )
 
 SCHEMAS = {
-    "searches": SEARCHES, "probes": PROBES, "trials": TRIALS, "bursts": BURSTS, "slips": SLIPS, "samples": SAMPLES,
-    "delays": DELAYS, "pauses": PAUSES, "batch": BATCH, "map": TRIALS,
-    "adaptive": TRIALS, "changed": TRIALS,
+    "searches": SEARCHES, "probes": PROBES, "trials": TRIALS, "bursts": BURSTS,
+    "source_stalls": SOURCE_STALLS, "samples": SAMPLES, "delays": DELAYS, "pauses": PAUSES, "batch": BATCH,
+    "map": TRIALS, "adaptive": TRIALS, "changed": TRIALS,
 }  # fmt: skip
 
 
@@ -228,9 +228,10 @@ def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
     """Return the columns on ticks of one measured window; ``majors`` is what was seen of the collector."""
     generated = figures["generated"]
     return {
-        **{name: figures[name] for name in ("generated", "received", "lost", "left", "bursts", "slips")},
+        **{name: figures[name] for name in ("generated", "received", "lost", "left", "bursts")},
+        "source_stalls": figures["slips"],
         "lost_ppm": 1e6 * figures["lost"] / generated if generated else None,
-        "slip_total_ms": figures["slip_total_ns"] / 1e6, "slip_max_ms": figures["slip_max_ns"] / 1e6,
+        "source_stall_total_ms": figures["slip_total_ns"] / 1e6, "source_stall_max_ms": figures["slip_max_ns"] / 1e6,
         "majors": majors["majors"] if majors else None, "cap_reached": majors["cap_reached"] if majors else None,
     }  # fmt: skip
 
@@ -243,8 +244,8 @@ def _stalls_without_room(run: SourceRun) -> Row:
     figures = run["figures"]
     before_ns = sum(length_ns for at_ns, length_ns in run["slips"] if at_ns < figures["start_ns"])
     return {
-        "slips": figures["slips"] + run["slips_left_out"],
-        "slip_total_ms": (run["account"]["slip_total_ns"] - before_ns) / 1e6,
+        "source_stalls": figures["slips"] + run["slips_left_out"],
+        "source_stall_total_ms": (run["account"]["slip_total_ns"] - before_ns) / 1e6,
     }
 
 
@@ -413,12 +414,12 @@ def _event_rows(record: TrialRecord, measured: LiveMeasurement) -> Rows:
             before = sample
     delays_us = percentiles.histogram_percentiles_us(measured["delays"], DELAY_PERCENTILES)
     delays = zip(DELAY_PERCENTILES, delays_us, strict=True) if measured["delays"] else ()
-    listed = [(at, length) for at, length in measured["slips"] if length >= LISTED_SLIP_NS]
+    listed = [(at, length) for at, length in measured["slips"] if length >= LISTED_STALL_NS]
     rows: dict[str, list[Row]] = {
         "bursts": bursts, "samples": samples,
         "delays": [{"percentile": percentile, "delay_us": delay_us} for percentile, delay_us in delays],
     }  # fmt: skip
-    for name, events in (("slips", listed), ("pauses", pauses)):
+    for name, events in (("source_stalls", listed), ("pauses", pauses)):
         during = [(at, length) for at, length in events if start_ns <= at < end_ns]
         rows[name] = [{"start_ns": at - start_ns, "length_ns": length} for at, length in during]
     return {name: [{"trial_id": record.trial_id, **row} for row in part] for name, part in rows.items()}

@@ -273,7 +273,7 @@ def seen_in(record: TrialRecord) -> Seen | None:
         interval_ns=spec["interval_ns"],
         queue_ms=spec["input_queue_ms"],
         latest_ms=math.inf if figures["lost"] else math.nan,
-        slip_ms=figures["slip_max_ns"] / 1e6,
+        source_stall_ms=figures["slip_max_ns"] / 1e6,
         lost_share=figures["lost"] / figures["generated"],
     )
 
