@@ -1,7 +1,7 @@
 """Replay: sizes, times and bytes of a capture file, prepared for trials.
 
 A prepared file has one record a packet: nanoseconds since the first, what the bytes fold to, and the length on the
-wire. Captures are read packet by packet: one may be larger than memory.
+wire. Formats are read by dpkt, packet by packet: a capture may be larger than memory.
 """
 
 from __future__ import annotations
@@ -24,14 +24,8 @@ MOST_PACKETS = (2**31 - 1) // RECORD.size
 """A trial reads all of it through one buffer of Java."""
 _LONGEST_BLOCK = 2**26
 _GRAIN_BYTES = 64
-_PCAP_HEADER_BYTES = 24
-_PCAP_UNITS_NS = {0xA1B2C3D4: 1_000, 0xA1B23C4D: 1}
-"""Unit of the times in a pcap file, by its magic number."""
-_SECTION, _INTERFACE, _SIMPLE_PACKET = b"\x0a\x0d\x0d\x0a", 1, 3
-"""Types of pcapng blocks."""
-_PACKET_HEADERS = {6: "5I", 2: "H2x4I"}
-"""Of enhanced and of obsolete packet blocks: interface, time (high, low), bytes captured, bytes on the wire."""
-_TIME_RESOLUTION, _TIME_OFFSET = 9, 14
+_SIMPLE_PACKET = 3
+"""Type of a pcapng block that holds a packet without a time."""
 _CLOCK_WAS_SET_NS = 10**9
 """Interfaces of one capture step back by less; beyond, the clock was set, and its time goes on from there."""
 _GAP_NS = 86_400 * 10**9
@@ -215,7 +209,7 @@ def _packets(file: BinaryIO, place: _Place) -> Iterator[Packet]:
         if magic.startswith(begin):
             command = f"{unpack} {file.name}" if unpack else f"editcap -F pcap {file.name} capture.pcap"
             raise UserError(f"{file.name} is a file of {kind}, neither pcap nor pcapng: {command}")
-    if magic.startswith(_SECTION):
+    if magic.startswith(b"\x0a\x0d\x0d\x0a"):
         yield from _pcapng(file, place)
     else:
         yield from _pcap(file, place)
@@ -231,66 +225,75 @@ def _exactly(file: BinaryIO, count: int) -> bytes:
 
 
 def _pcap(file: BinaryIO, place: _Place) -> Iterator[Packet]:
-    start = _exactly(file, _PCAP_HEADER_BYTES)
-    known = [(order, _PCAP_UNITS_NS[magic]) for order in "<>"
-             if (magic := struct.unpack(f"{order}I", start[:4])[0]) in _PCAP_UNITS_NS]  # fmt: skip
+    from dpkt import pcap
+
+    kinds = {
+        (pcap.TCPDUMP_MAGIC, ">"): (pcap.PktHdr, 1000), (pcap.TCPDUMP_MAGIC, "<"): (pcap.LEPktHdr, 1000),
+        (pcap.TCPDUMP_MAGIC_NANO, ">"): (pcap.PktHdr, 1), (pcap.TCPDUMP_MAGIC_NANO, "<"): (pcap.LEPktHdr, 1),
+    }  # fmt: skip
+    start = _exactly(file, pcap.FileHdr.__hdr_len__)
+    magics = [(struct.unpack(f"{order}I", start[:4])[0], order) for order in "<>"]
+    known = [kinds[magic] for magic in magics if magic in kinds]
     if not known:
         raise UserError(
             f"{file.name} begins as neither pcap nor pcapng does: editcap -F pcap {file.name} capture.pcap converts "
             "what Wireshark can read"
         )
-    order, unit_ns = known[0]
+    header, unit_ns = known[0]
     place.offset = file.tell()
     while more := file.read(1):
-        seconds, rest, captured, wire_bytes = struct.unpack(f"{order}4I", more + _exactly(file, 15))
-        data = _exactly(file, captured)
+        packet = header(more + _exactly(file, header.__hdr_len__ - 1))
+        data = _exactly(file, packet.caplen)
         place.packets += 1
-        yield seconds * 1_000_000_000 + rest * unit_ns, wire_bytes, data
+        yield packet.tv_sec * 1_000_000_000 + packet.tv_usec * unit_ns, packet.len, data
         place.offset = file.tell()
 
 
 def _pcapng(file: BinaryIO, place: _Place) -> Iterator[Packet]:
+    import dpkt
+    from dpkt import pcapng
+
     order = "<"
     clocks: list[tuple[int, int]] = []  # of each interface: units a second, seconds to add
     while more := file.read(1):
         head = more + _exactly(file, 11)
-        if head[:4] == _SECTION:
-            order = "<" if head[8:] == b"\x4d\x3c\x2b\x1a" else ">"
+        if head[:4] == b"\x0a\x0d\x0d\x0a":
+            order = "<" if head[8:] == struct.pack("<I", pcapng.BYTE_ORDER_MAGIC) else ">"
             clocks = []
         kind, length = struct.unpack(f"{order}II", head[:8])
         if length < 12 or length % 4:
             raise _Damaged(f"a block of {length} bytes")
-        body = (head + _exactly(file, length - len(head)))[8:-4]
+        block = head + _exactly(file, length - len(head))
+        little = order == "<"
         try:
-            if kind == _INTERFACE:
-                clocks.append(_clock(body[8:], order))
+            if kind == pcapng.PCAPNG_BT_IDB:
+                clocks.append(_clock((pcapng.InterfaceDescriptionBlockLE if little else
+                                      pcapng.InterfaceDescriptionBlock)(block), order))  # fmt: skip
             elif kind == _SIMPLE_PACKET:
-                (wire_bytes,) = struct.unpack_from(f"{order}I", body)
+                wire_bytes = struct.unpack(f"{order}I", block[8:12])[0]
                 place.packets += 1
-                yield None, wire_bytes, body[4 : 4 + wire_bytes]
-            elif kind in _PACKET_HEADERS:
-                header = struct.Struct(order + _PACKET_HEADERS[kind])
-                interface, high, low, captured, wire_bytes = header.unpack_from(body)
-                if header.size + captured > len(body):
-                    raise _Damaged(f"a packet of {captured} bytes in a block of {length}")
-                units, added_s = clocks[interface]
+                yield None, wire_bytes, block[12 : min(12 + wire_bytes, length - 4)]
+            elif kind in (pcapng.PCAPNG_BT_EPB, pcapng.PCAPNG_BT_PB):
+                enhanced = (pcapng.EnhancedPacketBlock, pcapng.EnhancedPacketBlockLE)
+                older = (pcapng.PacketBlock, pcapng.PacketBlockLE)
+                packet = (enhanced if kind == pcapng.PCAPNG_BT_EPB else older)[little](block)
+                units, added_s = clocks[packet.iface_id]
                 place.packets += 1
-                time_ns = added_s * 1_000_000_000 + (high << 32 | low) * 1_000_000_000 // units
-                yield time_ns, wire_bytes, body[header.size : header.size + captured]
-        except (IndexError, struct.error) as error:
+                ticks = packet.ts_high << 32 | packet.ts_low
+                yield added_s * 1_000_000_000 + ticks * 1_000_000_000 // units, packet.pkt_len, packet.pkt_data
+        except (dpkt.Error, IndexError, struct.error, ValueError) as error:
             raise _Damaged(f"a block that does not hold together: {error}") from error
         place.offset = file.tell()
 
 
-def _clock(options: bytes, order: str) -> tuple[int, int]:
+def _clock(interface: object, order: str) -> tuple[int, int]:
     """Units a second and seconds to add of an interface (options if_tsresol and if_tsoffset of the pcapng draft)."""
-    units, added_s, at = 1_000_000, 0, 0
-    while at + 4 <= len(options):
-        code, length = struct.unpack_from(f"{order}HH", options, at)
-        value = options[at + 4 : at + 4 + length]
-        if code == _TIME_RESOLUTION:
-            units = (2 if value[0] & 0x80 else 10) ** (value[0] & 0x7F)
-        elif code == _TIME_OFFSET:
-            (added_s,) = struct.unpack(f"{order}q", value)
-        at += 4 + length + -length % 4
+    from dpkt import pcapng
+
+    units, added_s = 1_000_000, 0
+    for option in getattr(interface, "opts", ()):
+        if option.code == pcapng.PCAPNG_OPT_IF_TSRESOL:
+            units = (2 if option.data[0] & 0x80 else 10) ** (option.data[0] & 0x7F)
+        elif option.code == pcapng.PCAPNG_OPT_IF_TSOFFSET:
+            added_s = struct.unpack(f"{order}q", option.data[:8])[0]
     return units, added_s
