@@ -94,7 +94,7 @@ def _plain(configuration: Configuration) -> str | None:
 
 
 def centre(row: dict[str, Any]) -> float:
-    """A pool on Shenandoah of today is dear for its size, one beside G1 of today whatever is done about it; a packet of
+    """A pool on Shenandoah of today is dear for its size, one against G1 today whatever is done about it; a packet of
     C++ is cheap to allocate; without a collector Java's is not."""
     cost = {"dummy": 10.0, "alloc": 400.0, "mix": 100.0, "pool": 100.0}[row["strategy"]]
     if (row["strategy"], row["collector"], row["layout"], row["case"]) == ("pool", "shenandoah", "heap", "A"):

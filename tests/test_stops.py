@@ -1,4 +1,4 @@
-"""What stopped a trial is parsed once per log, kept beside it, and parsed anew when that holds no more."""
+"""What stopped a trial is parsed once per log, kept next to it, and parsed anew when that holds no more."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def test_claims_follow_the_trials() -> None:
     trials = made_up(CENTRES_NS, 5)
     of_today = outcomes(trials)
     assert outcomes_on(of_today, NOW, IN_CPP) == {REPRODUCED}
-    assert outcomes_on(of_today, THEN) == {OPEN}, "nothing of then was measured"
+    assert outcomes_on(of_today, THEN) == {OPEN}, "no published collector was measured"
     of_then = outcomes(
         trials.assign(configuration=trials["configuration"].str.replace(" 25", " 11"), runtime=trials["runtime"] - 14)
     )

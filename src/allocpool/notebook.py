@@ -183,9 +183,7 @@ def _pixels(drawing: Figure, words: str) -> str:
     """Return the figure as a picture with its size: without, a page that fetches it late would move what is below."""
     drawn_webp = io.BytesIO()
     density = 1.5 * _SCREEN_PX / drawing.get_figwidth()
-    drawing.savefig(
-        drawn_webp, format="webp", dpi=density, facecolor="white", pil_kwargs={"quality": 80}, **style.whole(drawing)
-    )
+    drawing.savefig(drawn_webp, format="webp", dpi=density, facecolor="white", pil_kwargs={"quality": 80})
     data = base64.b64encode(drawn_webp.getvalue()).decode()
     height_px = round(_SCREEN_PX * drawing.get_figheight() / drawing.get_figwidth())
     return (

@@ -336,11 +336,6 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
     figure.legend(handles=list(handles), loc="outside upper center", ncols=most, handletextpad=0.5, columnspacing=1.2)
 
 
-def whole(figure: Figure) -> dict[str, Any]:
-    """Return arguments of `savefig` that keep long labels where no layout makes room for them."""
-    return {} if figure.get_layout_engine() else {"bbox_inches": "tight"}
-
-
 def readable(figure: Figure) -> None:
     """Write names of columns and configurations in a figure of seaborn as a stranger reads them. Of a figure without a
     layout, panels are named in lines that fit, axes are labelled once, and the legend stands above."""
@@ -381,7 +376,8 @@ def _lay_out(figure: Figure) -> None:
             getattr(figure, f"sup{which}label")(labels.pop())
             for axis in figure.axes:
                 getattr(axis, f"set_{which}label")("")
-    for drawn in figure.legends[:1]:
+    if figure.legends:
+        (drawn, *_) = figure.legends
         names = [text.get_text() for text in drawn.get_texts()]
         columns = max(1, min(4, round(letters / (max(map(len, names), default=0) + 7))))
         figure.legend([*filter(None, drawn.legend_handles)], names, loc="outside upper center", ncols=columns)
@@ -396,7 +392,7 @@ def svg(figure: Figure, key: str) -> str:
     """
     drawn = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": key}):
-        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None}, **whole(figure))
+        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = re.sub(r"(?s)^.*?(?=<svg)|<metadata>.*?</metadata>", "", drawn.getvalue())
     text = re.sub(r' (d|x|y|points)="[^"]*"', lambda place: re.sub(r"(\.\d\d)\d+", r"\1", place[0]), text)
     text = re.sub(r'\bid="', f'id="{key}-', text)

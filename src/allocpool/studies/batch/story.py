@@ -35,7 +35,7 @@ def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def flags_table(profile: BatchProfile) -> pd.DataFrame:
-    """Return the flags of the profile's JVMs: flag, whose it is, why, and to how many configurations it is given."""
+    """Return the flags of the profile's JVMs: flag, what needs it, why, and to how many configurations it is given."""
     asked = [key for part in (profile, *profile.groups.values()) for key in part.configurations]
     rows = []
     for key in dict.fromkeys(asked):

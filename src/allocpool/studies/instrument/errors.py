@@ -44,7 +44,7 @@ def shown() -> list[tables.TableOrWords]:
         "found": "true differences found", "of_verdicts": "false, of verdicts",
         "equivalent": "equal ones shown not to matter", "open": "inconclusive",
     }  # fmt: skip
-    wrong = wrong[wrong["n"].isin(_SHOWN_SIZES)].rename(columns={"beside": "noise besides", "n": "up to n ="})
+    wrong = wrong[wrong["n"].isin(_SHOWN_SIZES)].rename(columns={"disturbance": "noise besides", "n": "up to n ="})
     found = found.rename(columns={"ratio": "true ratio"})
     return [
         tables.plain_table(

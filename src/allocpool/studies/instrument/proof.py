@@ -104,7 +104,7 @@ def together(a: Array, b: Array, alpha: float = decisions.ALPHA) -> Judged:
 def false_verdicts(repetitions: int = 2_000) -> pd.DataFrame:
     """Judge identical configurations under two names at every size so far: a difference that is found is false.
 
-    Columns: ``beside`` (of `BESIDES`), ``n``, ``repetitions`` (campaigns), ``quiet``, ``usual``, ``noisy`` (share of
+    Columns: ``disturbance`` (of `BESIDES`), ``n``, ``repetitions``, ``quiet``, ``usual``, ``noisy`` (share of
     the comparisons of a third ever found different, each alone), ``page`` (share of false verdicts of a campaign
     decided together, at the worst moment to stop: its mean), ``decided`` (share decided together, at the last size).
     """
@@ -121,7 +121,7 @@ def false_verdicts(repetitions: int = 2_000) -> pd.DataFrame:
                 worst = np.maximum(worst, found.different.sum(axis=-1) / np.maximum(found.decided.sum(axis=-1), 1))
             thirds = ever.reshape(repetitions, len(THIRDS), OF_EACH).mean(axis=(0, 2))
             rows.append(
-                {"beside": besides, "n": n, "repetitions": repetitions, **dict(zip(THIRDS, thirds, strict=True)),
+                {"disturbance": besides, "n": n, "repetitions": repetitions, **dict(zip(THIRDS, thirds, strict=True)),
                  "page": worst.mean(), "decided": found.decided.mean()}
             )  # fmt: skip
     return pd.DataFrame(rows)

@@ -75,8 +75,9 @@ def bridge_row(record: TrialRecord) -> Row:
     if measured["recorder"]:
         count, total_ns = measured["recorder"]
         row |= {"recorder_pauses": count, "recorder_pause_ms": total_ns / 1e6}
+    times: dict[str, Any] = {**measured}
     for name in ("jvm_thread", "kernel_thread", "jvm_process", "kernel_process"):
-        ns = measured[f"{name}_ns"]  # type: ignore[literal-required]
+        ns = times[f"{name}_ns"]
         row[f"{name}_ms"] = None if ns is None else ns / 1e6
     return {
         **row, "packets": sum(packets for _, _, packets in measured["measured"]),

@@ -1,4 +1,4 @@
-"""What the claims of ``claims.yaml`` are put to: the collectors of then, those of today, and C++, each apart."""
+"""What the claims of ``claims.yaml`` are put to: the published collectors, those of today, and C++, each apart."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Strategy:
     Attributes:
         shared: what threads have in common of it.
         layouts: those that it goes with; None: all of the language that are no contradiction to it.
-        library: whose it is; None: ours.
+        library: that provides it; None: our own code.
     """
 
     name: str

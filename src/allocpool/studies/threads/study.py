@@ -209,7 +209,14 @@ def questions(profile: ThreadsProfile, machine: Machine) -> list[Question[TrialS
 def _question(alloc: ThreadsSpec, pool: ThreadsSpec, is_best_known: bool) -> Question[TrialSpec]:
     if pool.interval_ns is None:
         return Question(alloc, pool, primary=is_best_known and pool.threads == FIRST_ASKED)
-    return Question(alloc, pool, primary=False, judge=AdaptiveJudge(0.0), fewest=PLACED, about="the smallest interval")
+    return Question(
+        alloc,
+        pool,
+        primary=False,
+        judge=AdaptiveJudge(0.0),
+        fewest=PLACED,
+        about="minimum sustainable inter-arrival time",
+    )
 
 
 def catalogue(profile: ThreadsProfile, planned: Sequence[Planned]) -> pd.DataFrame:

@@ -1,8 +1,8 @@
-"""A search for the smallest interval that loses nothing (NDR) or next to nothing (PDR).
+"""A search for the shortest interval that loses nothing (NDR) or next to nothing (PDR).
 
 MLRsearch (PyPI's MLRsearch 1.2.1, draft-ietf-bmwg-mlrsearch-05) decides which load to try and for how long: short
 probes narrow the bracket, and a bound counts once trials of full length agree. Its loads are ticks per second, so its
-lower bound is our smallest interval that passes, and its upper bound the largest that fails.
+lower bound is our shortest interval that passes, and its upper bound the largest that fails.
 
 Short probes are taken in one warm process. Each trial of full length has its own, while the warm one is stopped. Tried
 again are a probe that loses, once, as it may have paid for the garbage of a faster one (the better of the two counts),
