@@ -110,7 +110,7 @@ def _tables(known: Study[Any], folder: Path, remake: str, versions: tuple[_Versi
             raise _cant_read(path, f"it has no column {lacking[0]}", remake)
     for name, table in empty.items():
         empty[name] = table.assign(study=pd.Series([], dtype="str"))[list(known.schemas[name].columns)]
-    return empty | stored
+    return empty | tidy.at_one_pace(known, stored)
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:

@@ -23,6 +23,7 @@ from pandera.errors import SchemaError, SchemaErrors
 from pandera.pandas import Check, Column, DataFrameSchema
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from allocpool import pace
 from allocpool.campaign.steady import STEADY_STATES, steady_states
 from allocpool.campaign.study import Study
 from allocpool.errors import UserError
@@ -85,6 +86,7 @@ def pick(columns: Iterable[str], *sources: Mapping[str, Any]) -> Row:
 TRIAL_ID = text("trial that the row belongs to")
 STUDY = "study"
 STEADY_STATE = "steady_state"
+PACE = "pace"
 
 TRIAL_COLUMNS: dict[str, Column] = {
     "trial_id": Column("string", unique=True, description="hash of spec, code and host"),
@@ -110,7 +112,12 @@ TRIAL_COLUMNS: dict[str, Column] = {
     "bandwidth_before_gbs": number("pace before the trial: reading 32 MiB in order, 10^9 bytes a second"),
     "bandwidth_after_gbs": number("the same after it"),
     **columns_of(Noise),
-    # Nor is this: `frames` reports it of all trials at once.
+    # Nor are these, which all trials together show: `tables_of` and `frames` put them in.
+    PACE: Column(
+        "float64", POSITIVE, nullable=True, required=False,
+        description="by what factor the machine's pace raised the cost, as the trials just before and after show; "
+        "empty where the trial has no cost. Frames and pages have costs over it, files as measured",
+    ),
     STEADY_STATE: choice(
         STEADY_STATES,
         "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few to "
@@ -373,13 +380,33 @@ def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
 def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return the study's tables of these trials, with its name in those that have a column for it: a trial may belong
     to several studies."""
-    tables = study.tidy(records)
+    tables, paces = study.tidy(records), paces_of(study, records)
     for name, table in tables.items():
         columns = list(study.schemas[name].columns)
+        if name in study.paced:
+            table.insert(columns.index(STUDY), PACE, table["trial_id"].map(paces).astype("float64"))
         if STUDY in columns:
             values = pd.Series(study.name, index=table.index, dtype=table["mode"].dtype)
             table.insert(columns.index(STUDY), STUDY, values)
     return tables
+
+
+def paces_of(study: Study[Any], records: Iterable[TrialRecord]) -> dict[str, float]:
+    """Return `allocpool.pace.paces` of the trials that ended well and whose cost is a number, by trial."""
+    costs = [(record, study.cost(record)) for record in records if record.status == "ok"]
+    costs = [(record, cost) for record, cost in costs if isinstance(cost, int | float)]
+    costs.sort(key=lambda item: item[0].started_utc)
+    cells = [str({**record.spec, "block": None, "timeout_s": None}) for record, _ in costs]
+    found = pace.paces([cost for _, cost in costs], cells)
+    return {record.trial_id: float(factor) for (record, _), factor in zip(costs, found, strict=True)}
+
+
+def at_one_pace(study: Study[Any], tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return tables with the costs that the study compares over the machine's pace around each trial."""
+    return {
+        name: table.assign(**{cost: table[cost] / table[PACE].fillna(1.0)}) if (cost := study.paced.get(name)) else table
+        for name, table in tables.items()
+    }
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]:
