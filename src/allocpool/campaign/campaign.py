@@ -270,7 +270,7 @@ class Campaign:
 
     def _cost(self, record: TrialRecord, paces: Mapping[str, float]) -> Any:
         """Return what a trial cost, over the machine's pace around it; None where it did not end well."""
-        cost = self.study.cost(record) if record.status == "ok" else None
+        cost: Any = self.study.cost(record) if record.status == "ok" else None
         return cost / paces[record.trial_id] if record.trial_id in paces else cost
 
     def decisions(self) -> list[Decision]:
