@@ -256,7 +256,7 @@ def claims(study: str, profile: str = "standard") -> pd.DataFrame:
     if study not in testing:
         raise unknown_choice("study with claims", study, testing)
     tables, provenance = store.read_tables(study, profile)
-    with decisions.judged_by(store.effect_told_by(provenance)):
+    with decisions.judged_by(store.rule_told_by(provenance)):
         verdicts = module_of(study, "claims").of_campaign(tables, provenance["profile"])
     return claim_rows([Judged(verdicts)]).drop(columns="page")
 

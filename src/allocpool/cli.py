@@ -452,7 +452,7 @@ def findings(profile: str, minutes: str | None) -> None:
     page = render(profile, jobs=usable_cores(), show_only=True)
     click.echo(sequential.outcome(campaigns))
     found = Measured(profile)
-    with judged_by(found.effect):
+    with judged_by(found.rule):
         click.echo(answer(found))
     click.echo(f"The answer for this machine: {page}")
     require_whole(home.build_dir() / "executed" / profile)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from allocpool import stats
 from allocpool.campaign import campaign, hosts, profiles, store
 from allocpool.campaign.registry import every_study, module_of
-from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, judged_by, of_estimate
+from allocpool.decisions import FEWEST_ESTIMATES, Comparison, Rule, compare, judged_by, of_estimate
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
 from allocpool.evidence.claims import (
@@ -98,14 +98,14 @@ class Measured:
         return realtime_cells(store.stored("realtime", self.profile)[0])
 
     @property
-    def effect(self) -> float:
-        """The equivalence margin of costs, a ratio above 1."""
-        return store.effect_of(self.profile, *_OF_PACKETS)
+    def rule(self) -> Rule:
+        """What costs are judged by."""
+        return store.rule_of(self.profile, *_OF_PACKETS)
 
     @property
-    def realtime_effect(self) -> float:
-        """The equivalence margin of inter-arrival times, which may be another one."""
-        return store.effect_of(self.profile, "realtime", *_OF_PACKETS)
+    def realtime_rule(self) -> Rule:
+        """What inter-arrival times are judged by, which may be another margin."""
+        return store.rule_of(self.profile, "realtime", *_OF_PACKETS)
 
 
 def answered(measured: Measured) -> pd.DataFrame:
@@ -195,7 +195,7 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
     if left["map"].empty:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
-    with judged_by(measured.realtime_effect):
+    with judged_by(measured.realtime_rule):
         words = story.caption(left, elsewhere)
     return module_of("realtime", "plots").decision_map(left), words
 
@@ -304,7 +304,7 @@ def judged(measured: Measured) -> list[tables.Judged]:
             left, provenance = store.stored(study.name, measured.profile)
             # Without a campaign nothing is tested, whatever the settings.
             settings = provenance["profile"] if provenance else campaign.open_study(study.name).profile.model_dump()
-            with judged_by(store.effect_of(measured.profile, study.name)):
+            with judged_by(store.rule_of(measured.profile, study.name)):
                 found = module_of(study.name, "claims").of_campaign(left, settings)
             parts[study.name] = tables.Judged(found, study.notebook, study.question)
     realtime = store.stored("realtime", measured.profile)[0]

@@ -93,8 +93,8 @@ _Judged = TypeVar("_Judged", bound=Any)
 
 
 def judged(of: _Judged) -> _Judged:
-    """Set the page's equivalence margin to that of its study, or of the first page's results; returns its argument."""
-    judge_by(of.effect)
+    """Set the page's rule to that of its study, or of the first page's results; returns its argument."""
+    judge_by(of.rule)
     return of
 
 
@@ -106,12 +106,12 @@ def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | Non
 
 def summaries(profile: str) -> Markdown:
     """List each study of the profile with its question, which leads to its page, and its summary, judged by its own
-    equivalence margin."""
+    rule."""
     asked = profiles.studies_of(profile) if profile in profiles.names() else STUDY_NAMES
     lines = []
     for study in every_study():
         if study.name in asked or store.stored(study.name, profile)[1] is not None:
-            with judged_by(store.effect_of(profile, study.name)):
+            with judged_by(store.rule_of(profile, study.name)):
                 summary = module_of(study.name, "story").summary(profile)
             summary = " ".join(summary.split("\n\n")[0].split())
             lines.append(f"- [{study.question}]({study.notebook}.ipynb) {summary}")

@@ -74,7 +74,7 @@ def main() -> None:
     """Write the README and its picture."""
     readme, target = home.home() / "README.md", home.home() / PICTURE
     measured = shipped()
-    judge_by(measured.effect)
+    judge_by(measured.rule)
     readme.write_text(filled(readme.read_text(encoding="utf-8"), measured), encoding="utf-8")
     target.write_text(picture(measured), encoding="utf-8")
     print(json.dumps({"README": str(readme), "picture": str(target)}))

@@ -30,7 +30,7 @@ from allocpool.campaign import profiles, sequential, store, tidy
 from allocpool.campaign.registry import mode_named, study_named
 from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
 from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
-from allocpool.decisions import Decision
+from allocpool.decisions import Decision, Rule, judged_by
 from allocpool.errors import UserError, in_one_line
 from allocpool.machine.host import NAME, Host, read_host, usable_cores
 from allocpool.trial.launch import Launcher, cell_of
@@ -275,7 +275,8 @@ class Campaign:
 
     def decisions(self) -> list[Decision]:
         """Return the verdict on each question so far."""
-        return decisions_of(self.questions, self.progress())
+        with judged_by(self.rule):
+            return decisions_of(self.questions, self.progress())
 
     def verdicts(self) -> tuple[Verdicts, Verdicts]:
         """Return how many of its primary, and of its other questions ended how."""
@@ -423,8 +424,12 @@ class Campaign:
     @property
     def effect(self) -> float:
         """The smallest ratio that matters, by the settings of what is shown."""
-        shown = self._shown
-        return self.profile.effect_that_matters if shown is None else store.effect_told_by(shown[1])
+        return self.rule.effect
+
+    @property
+    def rule(self) -> Rule:
+        """What comparisons are judged by, by the settings of what is shown."""
+        return store.rule_told_by({"profile": self.profile.model_dump()} if self._shown is None else self._shown[1])
 
     @property
     def tidy_folder(self) -> Path:

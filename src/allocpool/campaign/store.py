@@ -16,7 +16,7 @@ from allocpool import home
 from allocpool.campaign import profiles, tidy
 from allocpool.campaign.registry import study_named
 from allocpool.campaign.study import PROFILE_NAME, Study
-from allocpool.decisions import A_CHEAPER, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
+from allocpool.decisions import A_CHEAPER, B_CHEAPER, EFFECT, EQUIVALENT, OPEN, Rule
 from allocpool.errors import UserError, unknown_choice
 from allocpool.files import write_atomically
 
@@ -69,18 +69,21 @@ def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
     return found
 
 
-def effect_told_by(provenance: Mapping[str, Any]) -> float:
-    """Return the equivalence margin of a campaign, by its profile; the default where that has none."""
-    return float(provenance["profile"].get("effect_that_matters", EFFECT))
+def rule_told_by(provenance: Mapping[str, Any]) -> Rule:
+    """Return what a campaign is judged by: the equivalence margin of its profile, and how long its plan is where that
+    is fixed."""
+    settings = provenance["profile"]
+    fixed = settings.get("schedule", "fixed") == "fixed"
+    return Rule(float(settings.get("effect_that_matters", EFFECT)), settings.get("blocks") if fixed else None)
 
 
-def effect_of(profile: str, *studies: str) -> float:
-    """Return the equivalence margin of the first of these studies that is stored under a profile; the default where
-    none is. UserError where its provenance can't be read."""
+def rule_of(profile: str, *studies: str) -> Rule:
+    """Return what the first of these studies that is stored under a profile is judged by; the default where none is.
+    UserError where its provenance can't be read."""
     for study in studies:
         if folder := _stored_folder(study, profile):
-            return effect_told_by(_read_provenance(folder, _made_anew(study, profile)))
-    return EFFECT
+            return rule_told_by(_read_provenance(folder, _made_anew(study, profile)))
+    return Rule()
 
 
 _Version = tuple[Path, int, int, int]
