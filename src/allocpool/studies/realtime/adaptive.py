@@ -103,7 +103,7 @@ class Seen(NamedTuple):
 
 def seen_of(row: Any) -> Seen:
     """Return what a row of table ``map`` or ``adaptive`` shows."""
-    latest_ms = math.inf if row.lost > 0 else math.nan  # a search keeps no delays
+    latest_ms = math.inf if row.lost > 0 else math.nan  # the trials of a search kept no delays
     if row.lost == 0 and pd.notna(row.delay_max_us):
         latest_ms = float(row.delay_max_us) / 1e3
     return Seen(
@@ -310,15 +310,15 @@ Side = Boundary | float
 """The boundary of a cell, or a limit, ns."""
 
 
-def over(pairs: Sequence[tuple[Side, Side]], alpha: float = ALPHA) -> Comparison:
+def over(pairs: Sequence[tuple[Side, Side]], alpha: float = ALPHA, effect: float | None = None) -> Comparison:
     """Return the product of the ratios of these boundaries, left over right, by the likelihood of all trials together;
     of no trials where one side has too few."""
     cells = [side for pair in pairs for side in pair if not isinstance(side, float)]
     if not all(cell.decides for cell in cells):
-        return too_few(0, None, alpha, FEWEST)
+        return too_few(0, effect, alpha, FEWEST)
     used = min(len(cell.used) for cell in cells)
     likely = functools.reduce(_of_product, (_ratio_likely(left, right, used) for left, right in pairs))
-    return _compared(likely - float(likely.max()), used, used, None, alpha)
+    return _compared(likely - float(likely.max()), used, used, effect, alpha)
 
 
 def _compared(likely: Array, n: int, used: int, effect: float | None, alpha: float) -> Comparison:

@@ -1,12 +1,12 @@
-"""Tidy tables of the real-time study: searches and their probes; trials with bursts, source stalls, samples and delays;
-adaptive trials; and the batch trials of the cells that are searched."""
+"""Tidy tables of the real-time study: trials with bursts, source stalls, samples and delays; adaptive trials; and the
+batch trials of the same cells."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
@@ -49,10 +49,8 @@ from allocpool.studies.realtime.measurement import (
     Figures,
     LiveMeasurement,
     Majors,
-    ProbeKind,
     RealtimeMeasurement,
     Sample,
-    SearchMeasurement,
     SourceRun,
 )
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS
@@ -141,43 +139,6 @@ TRIALS = _schema(
     **GC_COLUMNS,
 )
 
-SEARCHES = _schema(
-    **TRIAL_COLUMNS,
-    **PACKETS_COLUMNS,
-    heap_factor=_HEAP_FACTOR,
-    input_queue_ms=INPUT_QUEUE,
-    queue_factor=_QUEUE_FACTOR,
-    full_seconds=number("shortest length of a trial of full length, s", POSITIVE),
-    pdr_loss_ratio=number("lost of what was generated, at most, at the PDR interval", POSITIVE),
-    confirmations=Column("int64", POSITIVE, description="trials of full length that decide each end of a bracket"),
-    low_ns=_size("shortest interval tried, ns"),
-    high_ns=_size("largest interval tried, ns"),
-    resolution=_size("width of a bracket over its larger end"),
-    ndr_ns=number("minimum sustainable inter-arrival time without a loss, ns", POSITIVE),
-    ndr_fails_ns=number("largest interval that fails, ns", POSITIVE),
-    pdr_ns=number("minimum sustainable inter-arrival time that loses pdr_loss_ratio at most, ns", POSITIVE),
-    pdr_fails_ns=number("largest interval that loses more, ns", POSITIVE),
-    slowed_trials=whole("trials of full length that lost while the machine was slowed"),
-    search_seconds=number("the search, s", POSITIVE),
-    peak_rss_mb=number("peak resident memory of a worker, MiB", POSITIVE),
-)
-
-PROBES = _schema(
-    trial_id=TRIAL_ID,
-    probe=_count("number within the search, from 0"),
-    kind=choice(
-        get_args(ProbeKind),
-        "bracketing probe in the one warm process, or full length in a fresh one; the last two: loss at another "
-        "interval where none passes, with both heaps",
-    ),
-    interval_ns=_size("time between ticks, ns"),
-    seconds=_size("length after the warm-up, s", COUNT),
-    wall_s=_size("with all that it took around, s", COUNT),
-    pace=number("time of a fixed piece of work just before or after, the longer, over the shortest ever", POSITIVE),
-    **TICKS,
-    **PLACEMENT,
-)
-
 BURSTS = _schema(
     trial_id=TRIAL_ID,
     burst=_count("number within the trial, from 0"),
@@ -218,7 +179,7 @@ PAUSES = _schema(
 )
 
 SCHEMAS = {
-    "searches": SEARCHES, "probes": PROBES, "trials": TRIALS, "bursts": BURSTS,
+    "trials": TRIALS, "bursts": BURSTS,
     "source_stalls": SOURCE_STALLS, "samples": SAMPLES, "delays": DELAYS, "pauses": PAUSES, "batch": BATCH,
     "map": TRIALS, "adaptive": TRIALS, "changed": TRIALS,
 }  # fmt: skip
@@ -310,35 +271,6 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
     }
 
 
-_SEARCHED = ("low_ns", "high_ns", "resolution", "full_seconds", "pdr_loss_ratio", "confirmations")
-
-
-def search_columns(trial: Trial[SearchMeasurement]) -> Row:
-    """Return the row of one search in table ``searches``."""
-    spec, measured = trial.record.spec, trial.measurement
-    row: Row = {
-        **_live_columns(trial.record), **{name: spec[name] for name in _SEARCHED}, "peak_rss_mb": trial.peak_rss_mb,
-    }  # fmt: skip
-    if measured is None:
-        return row
-    for goal in ("ndr", "pdr"):
-        row[f"{goal}_fails_ns"], row[f"{goal}_ns"] = measured[f"{goal}_bracket"]  # type: ignore[literal-required]
-    slowed, seconds = measured["slowed_trials"], measured["seconds"]
-    return {**row, "queue_factor": _queue_factor(row), "slowed_trials": slowed, "search_seconds": seconds}
-
-
-def probe_rows(trial: Trial[SearchMeasurement]) -> list[Row]:
-    """Return the rows of one search in table ``probes``."""
-    return [
-        {
-            "trial_id": trial.record.trial_id, "probe": place, "kind": probe["kind"],
-            "interval_ns": probe["interval_ns"], "seconds": seconds_of(probe["figures"]), "wall_s": probe["wall_s"],
-            "pace": probe["pace"], **tick_columns(probe["figures"], probe), **probe["placement"],
-        }
-        for place, probe in enumerate(trial.measurement["probes"] if trial.measurement else ())
-    ]  # fmt: skip
-
-
 def is_of_map(record: TrialRecord) -> bool:
     """Return whether it is a trial of the decision map: these alone have one length, however many laps it holds."""
     return bool(record.spec["min_laps"] == 0)
@@ -428,9 +360,6 @@ def _event_rows(record: TrialRecord, measured: LiveMeasurement) -> Rows:
 def _rows_of(record: TrialRecord) -> Rows:
     if record.spec["mode"] == "batch":
         return {"batch": [batch_row(read_trial(record, BatchMeasurement))]}
-    if record.spec["mode"] == "search":
-        search = read_trial(record, SearchMeasurement)
-        return {"searches": [search_columns(search)], "probes": probe_rows(search)}
     trial = read_trial(record, RealtimeMeasurement)
     row = trial_columns(trial)
     if is_of_map(record):
@@ -452,9 +381,3 @@ def summarise_realtime(record: TrialRecord) -> dict[str, Any]:
     counts = {name: row.pop(f"packets_{name}", None) for name in COUNTS}
     delay_us = {name: row.pop(column, None) for name, column in zip(percentiles.SUMMARY, _DELAYS, strict=True)}
     return {**row, "delay_us": delay_us if trial.measurement else None, "counts": counts}
-
-
-def summarise_search(record: TrialRecord) -> dict[str, Any]:
-    """Return a search as the row of table ``searches``, and its probes."""
-    trial = read_trial(record, SearchMeasurement)
-    return {**search_columns(trial), "probe_rows": probe_rows(trial)}

@@ -1,4 +1,4 @@
-"""A processor on the ring, ready to be run at one interval after the other: what trials and searches share.
+"""A processor on the ring, ready to be run at one interval after the other.
 
 Set up once: processor, prologue by the batch path, source. A window then is warm-up ticks and measured ticks at one
 interval, with nothing restarted in between.
