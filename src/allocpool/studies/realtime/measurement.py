@@ -130,18 +130,14 @@ class SourceRun(TypedDict):
     figures: Figures
 
 
-class Majors(TypedDict):
-    """What was seen of the collector during a window."""
-
-    majors: int
-    cap_reached: bool
-    """The longest length ended it before as many major collections as were asked for."""
-
-
-class Window(SourceRun, Majors):
+class Window(SourceRun):
     """A run of the source against a processor that is set up."""
 
     cpu: CpuTime
+    majors: int
+    """Major collections during the window."""
+    cap_reached: bool
+    """The longest length ended it before as many major collections as were asked for."""
 
 
 class Processed(TypedDict):
@@ -160,7 +156,7 @@ class Prologue(TypedDict):
 
 
 class LiveMeasurement(Window, Processed):
-    """A window with all that is around it in its own process."""
+    """A window with all that is around it in its process."""
 
     prologue: Prologue
 

@@ -19,20 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from allocpool.campaign.schedule import GIVEN_UP_AFTER, Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
+from allocpool.packets import specs as packets
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_configuration, plan_block
 from allocpool.packets.labels import READABLE
 from allocpool.packets.laps import COLLECTIONS
-from allocpool.packets.specs import (
-    OPTIONS,
-    PUBLISHED_CASES,
-    Case,
-    Configuration,
-    ConfigurationKey,
-    no_such_pair,
-    options_on,
-    packets_to_fill,
-    scaled_heap_mb,
-)
+from allocpool.packets.specs import Case, Configuration, ConfigurationKey
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
 from allocpool.studies.realtime import decision_map as maps
@@ -149,7 +140,7 @@ class ChangedCells(_Part):
     @model_validator(mode="after")
     def _one_thing(self) -> Self:
         for configuration in map(Configuration.parse, self.configurations):
-            words = list(options_on(configuration))
+            words = list(packets.options_on(configuration))
             words += [name for name in ("heap_factor", "queue_factor") if not tables.is_about_one(getattr(self, name))]
             if len(words) != 1:
                 raise ValueError(
@@ -170,7 +161,7 @@ class RealtimeProfile(StudyProfile):
 
     configurations: tuple[ConfigurationKey, ...] = ()
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
-    cases: tuple[Case, ...] = PUBLISHED_CASES
+    cases: tuple[Case, ...] = packets.PUBLISHED_CASES
     scale: float = Field(gt=0, le=4)
     low_ns: _Interval = 20.0
     high_ns: _Interval = specs.HIGHEST_INTERVAL_NS
@@ -197,7 +188,7 @@ class RealtimeProfile(StudyProfile):
     @field_validator("configurations")
     @classmethod
     def _without_options(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
-        if wrong := next((key for key in keys if options_on(Configuration.parse(key))), None):
+        if wrong := next((key for key in keys if packets.options_on(Configuration.parse(key))), None):
             raise ValueError(f"configurations: {wrong} has an option: name it under changed, and here without")
         return keys
 
@@ -216,14 +207,9 @@ class RealtimeProfile(StudyProfile):
 
     @model_validator(mode="after")
     def _queues_end_before_trials(self) -> Self:
-        specs.check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
-        longest = max((*self.sweeps.queue_factors, *self.sweeps.intermediate_factors), default=1.0)
-        if longest * self.input_queue_ms > 1e3 * self.full_seconds * (1 + 1e-9):
-            raise ValueError(
-                f"sweeps.queue_factors and intermediate_factors: {longest:g} times input_queue_ms "
-                f"{self.input_queue_ms:g} outlasts a trial of {self.full_seconds:g} s: give at most "
-                f"{1e3 * self.full_seconds / self.input_queue_ms:g}"
-            )
+        longest = max(1.0, *self.sweeps.queue_factors, *self.sweeps.intermediate_factors)
+        name = "input_queue_ms" if longest == 1 else "input_queue_ms times the largest factor of a queue in sweeps"
+        specs.check_queue_length(longest * self.input_queue_ms, self.full_seconds, "full_seconds", name)
         if self.cap_seconds < self.full_seconds:
             raise ValueError(f"cap_seconds {self.cap_seconds:g} is below full_seconds {self.full_seconds:g}")
         if self.cap_seconds == self.full_seconds and self.major_collections == 0:
@@ -296,7 +282,7 @@ def _impossible(configuration: Configuration, strategy: str) -> str | None:
     """One line on why the configuration has no such strategy, or why a stream without an end has no place in its
     heap; None where neither is so."""
     if not never_frees(configuration.collector):
-        return no_such_pair(configuration, strategy)
+        return packets.no_such_pair(configuration, strategy)
     label = collector_named(configuration.collector or "").label
     return f"{label} never frees: a stream without an end has no place in any heap"
 
@@ -306,16 +292,20 @@ def _fields(cell: _Cell, block: int = 0) -> dict[str, Any]:
     return configuration.model_dump(exclude_none=True) | {"strategy": strategy, "case": case, "block": block}
 
 
-def _common(profile: RealtimeProfile, cell: _Cell, block: int) -> dict[str, Any]:
+def _single(profile: RealtimeProfile, cell: _Cell, block: int, **to: Any) -> specs.RealtimeSpec:
+    """A trial at the interval of the sweeps, which is as long as the profile has it."""
     shared = ("scale", "cap_seconds", "major_collections", "prologue_seconds", "warmup_seconds", "input_queue_ms")
-    return _fields(cell, block) | {name: getattr(profile, name) for name in shared}
+    settings = _fields(cell, block) | {name: getattr(profile, name) for name in shared} | to
+    return specs.RealtimeSpec(**settings, interval_ns=profile.sweeps.interval_ns, seconds=profile.full_seconds)
 
 
 def _heap_mb(configuration: Configuration, scale: float, factor: float) -> dict[str, int]:
     """A heap over the published one; as it is by default where the factor is one."""
     if factor == 1:
         return {}
-    return {"heap_mb": round(scaled_heap_mb(configuration.layout, configuration.collector or "", scale) * factor)}
+    return {
+        "heap_mb": round(packets.scaled_heap_mb(configuration.layout, configuration.collector or "", scale) * factor)
+    }
 
 
 def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
@@ -332,11 +322,7 @@ def _long_trials(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     part = profile.long_trials
     for cell, why_not in _cells(part.configurations, part.strategies, part.cap_seconds):
         lasts = {"cap_seconds": part.cap_seconds[cell[2]], "major_collections": part.major_collections}
-        spec = specs.RealtimeSpec(
-            **_common(profile, cell, block) | lasts,
-            interval_ns=profile.sweeps.interval_ns, seconds=profile.full_seconds,
-        )  # fmt: skip
-        yield Planned(spec, why_not)
+        yield Planned(_single(profile, cell, block, **lasts), why_not)
 
 
 def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
@@ -348,14 +334,9 @@ def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     points |= {(usual_ms, 0.0, factor): None for factor in part.heap_factors}
     cells = _cells(part.configurations, part.strategies, part.cases)
     for (cell, why_not), (queue_ms, between_ms, factor) in itertools.product(cells, points):
-        if cell[0].language == "cpp" and factor != 1.0:
-            continue
-        sizes = {"input_queue_ms": queue_ms, "intermediate_queue_ms": between_ms}
-        spec = specs.RealtimeSpec(
-            **_common(profile, cell, block) | sizes | _heap_mb(cell[0], profile.scale, factor),
-            interval_ns=part.interval_ns, seconds=profile.full_seconds,
-        )  # fmt: skip
-        yield Planned(spec, why_not)
+        if cell[0].language == "java" or factor == 1.0:
+            sizes = {"input_queue_ms": queue_ms, "intermediate_queue_ms": between_ms}
+            yield Planned(_single(profile, cell, block, **sizes, **_heap_mb(cell[0], profile.scale, factor)), why_not)
 
 
 def _first_adaptive(profile: RealtimeProfile) -> Iterator[Planned]:
@@ -369,7 +350,7 @@ def _first_changed(profile: RealtimeProfile) -> Iterator[tuple[specs.RealtimeSpe
     offered = profile.offered()
     for group in profile.changed:
         for configuration in map(Configuration.parse, group.configurations):
-            plain = configuration.without(*OPTIONS)
+            plain = configuration.without(*packets.OPTIONS)
             to: dict[str, Any] = _heap_mb(configuration, profile.scale, group.heap_factor)
             if group.queue_factor != 1:
                 to["input_queue_ms"] = specs.INPUT_QUEUE_MS * profile.scale * group.queue_factor
@@ -395,7 +376,7 @@ def _map_trial(part: MapPart, cell: _Cell, block: int, place: tuple[int, float])
     return specs.RealtimeSpec(
         **_fields(cell, block), scale=1.0,
         queue_size=queue, stored_count=live - queue, pool_size=live + 1 if cell[1] == "pool" else 0,
-        slot_count=live + 1, fill_packets=packets_to_fill(queue, live - queue), heap_mb=part.heap_mb,
+        slot_count=live + 1, fill_packets=packets.packets_to_fill(queue, live - queue), heap_mb=part.heap_mb,
         input_queue_ms=part.deadline_ms, prologue_seconds=part.prologue_seconds, warmup_seconds=part.warmup_seconds,
         interval_ns=float(f"{interval_ns:.4g}"), seconds=part.seconds, cap_seconds=part.seconds,
         major_collections=0, min_laps=0.0,
