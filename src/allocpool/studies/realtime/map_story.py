@@ -71,7 +71,7 @@ def caption(tables: Mapping[str, pd.DataFrame], elsewhere: str = "") -> str:
 
 def table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return both boundaries of each collector, live set and deadline in words, and whose is smaller."""
-    found = maps.within_tried(tables["map"])
+    found = maps.boundaries(tables["map"])
     result = [maps.comparisons(tables["map"], ms).assign(deadline_ms=ms) for ms in found["deadline_ms"].unique()]
     if not result:
         return pd.DataFrame()

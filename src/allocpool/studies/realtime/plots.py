@@ -37,7 +37,7 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     Lines: the highest rate without a loss; bands: 95%, whenever one looks; between them the regions. ``point`` is the
     reader's own: messages alive, messages a second. Grey: a live set without a figure.
     """
-    found = maps.within_tried(tables["map"])
+    found = maps.boundaries(tables["map"])
     if found["edge_ns"].isna().all():
         return nothing("no boundary is known yet")
     lives = [*found["live_messages"], *(point[:1] if point else ())]

@@ -1,7 +1,7 @@
 """``python -m allocpool.studies.realtime.proof``: simulate how often the decision map and adaptive cells are wrong.
 
 Writes `FILE` and `CELLS_FILE` to ``data/simulated/``. The truth is made up, so that it is known; trials are placed,
-fitted, judged and named by `decision_map` and by `adaptive`.
+fitted and judged by `decision_map` and by `adaptive`.
 """
 
 from __future__ import annotations
@@ -67,12 +67,11 @@ def trials_of(edges_ns: Sequence[float], width: float, count: int, rng: np.rando
 
 
 def errors(repetitions: int, sizes: Sequence[int] = SIZES, widths: Sequence[float] = WIDTHS) -> pd.DataFrame:
-    """Return how often boundaries, verdicts and regions are wrong.
+    """Return how often boundaries and verdicts are wrong.
 
     Columns: ``truth`` (of `TRUTHS`), ``width`` (of `WIDTHS`), ``n`` (trials of a boundary), ``repetitions``, ``holds``
     (share of the intervals of the boundary at a live set that hold the truth), ``factor`` (high over low, in the
-    median), ``false`` (share of all comparisons that are decided wrongly), ``decided`` (share that is decided),
-    ``misnamed`` (share of points, random in the map, whose region is named and not theirs), ``named`` (share named).
+    median), ``false`` (share of all comparisons that are decided wrongly), ``decided`` (share that is decided).
     """
     rows = []
     for (truth, edges), width, n in itertools.product(TRUTHS.items(), widths, sizes):
@@ -89,29 +88,17 @@ def _once(
 ) -> dict[str, list[float]]:
     sides = {strategy: trials_of(edges[strategy], width, n, rng) for strategy in maps.STRATEGIES}
     deadline_ms = DESIGN.deadlines_ms[-1]
-    result: dict[str, list[float]] = {name: [] for name in ("holds", "factor", "false", "decided", "misnamed", "named")}
-    found = []
+    result: dict[str, list[float]] = {name: [] for name in ("holds", "factor", "false", "decided")}
     for strategy, seen in sides.items():
         for live, edge_ns in zip(DESIGN.lives, edges[strategy], strict=True):
             point = maps.boundary_at(seen, DESIGN.lives, live, deadline_ms)
-            ends = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
             result["holds"].append(point is None or point.low <= edge_ns <= point.high)
             result["factor"].append(point.high / max(point.low, 1e-9) if point else math.inf)
-            found.append(["made up", strategy, deadline_ms, live, *ends])
     asked = [(sides["alloc"], sides["pool"], live) for live in DESIGN.lives]
     judged = maps.judged_together(asked, DESIGN.lives, deadline_ms)
     for comparison, alloc_ns, pool_ns in zip(judged, edges["alloc"], edges["pool"], strict=True):
         result["false"].append(float(_is_wrong(comparison.verdict, alloc_ns / pool_ns)))
         result["decided"].append(comparison.verdict != OPEN)
-    table = pd.DataFrame(found, columns=list(maps.BOUNDARY_COLUMNS[:7]))
-    logs = np.log(DESIGN.lives)
-    for _ in range(20):
-        held = math.exp(rng.uniform(logs[0], logs[-1]))
-        rate_per_s = 1e9 / math.exp(rng.uniform(math.log(DESIGN.low_ns), math.log(DESIGN.high_ns)))
-        alloc, pool = (1e9 / math.exp(np.interp(math.log(held), logs, np.log(edges[name]))) for name in maps.STRATEGIES)
-        named = maps.region_of_point(table, "made up", deadline_ms, (held, rate_per_s))
-        result["named"].append(named != maps.UNKNOWN)
-        result["misnamed"].append(named not in (maps.UNKNOWN, maps.region(rate_per_s, alloc, pool)))
     return result
 
 

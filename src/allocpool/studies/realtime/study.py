@@ -207,7 +207,7 @@ class RealtimeProfile(StudyProfile):
 
     @model_validator(mode="after")
     def _queues_end_before_trials(self) -> Self:
-        longest = max(1.0, *self.sweeps.queue_factors, *self.sweeps.intermediate_factors)
+        longest = max((1.0, *self.sweeps.queue_factors, *self.sweeps.intermediate_factors))
         name = "input_queue_ms" if longest == 1 else "input_queue_ms times the largest factor of a queue in sweeps"
         specs.check_queue_length(longest * self.input_queue_ms, self.full_seconds, "full_seconds", name)
         if self.cap_seconds < self.full_seconds:
