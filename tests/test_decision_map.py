@@ -17,7 +17,7 @@ from allocpool.campaign import campaign, hosts, sequential, tidy
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, LOOKS, OPEN
 from allocpool.files import write_atomically
 from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime import map_story, plots, proof, story
+from allocpool.studies.realtime import map_story, proof, story
 from allocpool.studies.realtime.adaptive import Seen, of_interval
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, Launch, TrialRecord
@@ -211,7 +211,7 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     assert len(tables["map"]) == 24 and tables["trials"].empty
     assert set(maps.comparisons(tables["map"])["verdict"]) == {B_CHEAPER}
     assert "pooling keeps up with a higher rate in 3, allocating in 0" in map_story.verdict(tables)
-    figure = plots.decision_map(tables, (1_000.0, 1e6))
+    figure = map_story.decision_map(tables, (1_000.0, 1e6))
     titles = [axis.get_title() for axis in figure.axes]
     assert titles == ["G1, JDK 25\nwithin 100 ms"], "within 10 ms no trial shows anything"
     lines = [line for line in figure.axes[0].get_lines() if len(np.asarray(line.get_xdata())) == len(LIVES)]

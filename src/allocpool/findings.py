@@ -194,7 +194,7 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
         return style.nothing("not measured under this profile"), words
     with judged_by(measured.realtime_effect):
         words = story.caption(left, elsewhere)
-    return module_of("realtime", "plots").decision_map(left), words
+    return story.decision_map(left), words
 
 
 class Both(NamedTuple):

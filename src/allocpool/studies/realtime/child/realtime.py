@@ -28,22 +28,11 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Real
     windows = Windows(spec, launch, folder, spec["interval_ns"], longest_s)
     ready_ns = monotonic_ns()
     prologue = windows.prologue()
-    window, ring_fault = windows.measure(
-        interval_ns=spec["interval_ns"],
-        seconds=spec["seconds"],
-        cap_seconds=spec["cap_seconds"],
-        warmup_seconds=spec["warmup_seconds"],
-        majors=spec["major_collections"],
-        stall_at_s=spec["stall_at_s"],
-        stall_ms=spec["stall_ms"],
-    )
+    asked = ("interval_ns", "seconds", "cap_seconds", "warmup_seconds", "stall_at_s", "stall_ms")
+    window, ring_fault = windows.measure(majors=spec["major_collections"], **{name: spec[name] for name in asked})
     processed, packets_fault = windows.close()
     reason = reason_of(ring_fault, packets_fault)
     return {
-        "status": "failed" if reason else "ok",
-        "reason": reason,
-        "set_up_ns": ready_ns - begun_ns,
-        "prologue": prologue,
-        **window,
-        **processed,
-    }
+        "status": "failed" if reason else "ok", "reason": reason, "set_up_ns": ready_ns - begun_ns,
+        "prologue": prologue, **window, **processed,
+    }  # fmt: skip

@@ -83,16 +83,12 @@ class Flows:
 
 
 class Source:
-    """One source with its ring, or rings; it is run again and again, each time with another plan."""
+    """One source with its ring, or rings."""
 
     def __init__(
-        self,
-        launch: dict[str, Any],
-        max_capacity: int,
-        longest_s: float,
-        intermediate: int = 0,
+        self, launch: dict[str, Any], max_capacity: int, longest_s: float, intermediate: int = 0,
         flows: Flows | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """``intermediate``: ticks that a queue between input queue and consumer holds; 0: there is none. ``flows``: by
         the hash of what a tick goes to a ring; its consumers are threads of their own, and nothing is tied."""
         self.ffi, self.library = native.load(launch)
@@ -235,28 +231,19 @@ class _Ender(threading.Thread):
 
 
 def figures(
-    plan: Plan,
-    account: SourceAccount,
-    consumption: Consumption,
-    all_bursts: Sequence[Burst],
-    all_slips: Sequence[Slip],
+    plan: Plan, account: SourceAccount, consumption: Consumption, all_bursts: Sequence[Burst], all_slips: Sequence[Slip]
 ) -> Figures:
     """The measured window of a run, its warm-up taken out: ticks, seconds, bursts, slips."""
     measured_from_ns = account["t0_ns"] + round(plan.warmup_ticks * plan.interval_ns)
-    bursts = [burst for burst in all_bursts if burst.start_sequence >= plan.warmup_ticks]
-    slips = [slip for slip in all_slips if slip.start_ns >= measured_from_ns]
+    lengths_ns = [slip.length_ns for slip in all_slips if slip.start_ns >= measured_from_ns]
     return {
         "generated": account["generated"] - account["warmup_generated"],
         "received": consumption["received"] - consumption["warmup_received"],
-        "lost": account["lost"] - account["warmup_lost"],
-        "left": account["left"] - account["warmup_left"],
-        "start_ns": measured_from_ns,
-        "end_ns": account["end_ns"],
-        "bursts": len(bursts),
-        "slips": len(slips),
-        "slip_total_ns": sum(slip.length_ns for slip in slips),
-        "slip_max_ns": max((slip.length_ns for slip in slips), default=0),
-    }
+        "lost": account["lost"] - account["warmup_lost"], "left": account["left"] - account["warmup_left"],
+        "start_ns": measured_from_ns, "end_ns": account["end_ns"],
+        "bursts": sum(burst.start_sequence >= plan.warmup_ticks for burst in all_bursts),
+        "slips": len(lengths_ns), "slip_total_ns": sum(lengths_ns), "slip_max_ns": max(lengths_ns, default=0),
+    }  # fmt: skip
 
 
 def imbalance(figures: Figures) -> str:

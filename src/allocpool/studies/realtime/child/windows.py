@@ -1,8 +1,5 @@
-"""A processor on the ring, ready to be run at one interval after the other.
-
-Set up once: processor, prologue by the batch path, source. A window then is warm-up ticks and measured ticks at one
-interval, with nothing restarted in between.
-"""
+"""A processor on the ring: its set-up, a prologue by the batch path, and a window, which is warm-up ticks and measured
+ticks at one interval with nothing restarted in between."""
 
 from __future__ import annotations
 
@@ -58,28 +55,14 @@ class Windows:
         }
 
     def measure(
-        self,
-        interval_ns: float,
-        seconds: float,
-        cap_seconds: float,
-        warmup_seconds: float,
-        majors: int,
-        stall_at_s: float = 0.0,
-        stall_ms: float = 0.0,
+        self, interval_ns: float, seconds: float, cap_seconds: float, warmup_seconds: float, majors: int, **stall: float
     ) -> tuple[Window, str]:
         """One run of the source, see ``Source.run``, for the laps asked for or up to its cap; with the CPU that it took
-        and its major collections."""
+        and its major collections. ``stall``: as of `Plan`."""
         wanted = majors if self._has_majors else 0
         seconds = min(cap_seconds, max(seconds, self._packets_at_least * interval_ns / 1e9))
-        plan = Plan(
-            interval_ns=interval_ns,
-            capacity=self._capacity(interval_ns),
-            seconds=seconds,
-            cap_seconds=cap_seconds if wanted else seconds,
-            warmup_seconds=warmup_seconds,
-            stall_at_s=stall_at_s,
-            stall_ms=stall_ms,
-        )
+        longest_s = cap_seconds if wanted else seconds
+        plan = Plan(interval_ns, self._capacity(interval_ns), seconds, longest_s, warmup_seconds, **stall)
         seen = Collections(self._log, MAJOR)
         measured_ns = monotonic_ns() + round(warmup_seconds * 1e9)
         window = CpuWindow()
@@ -92,10 +75,8 @@ class Windows:
         """Return what the processor reports at the end, and what is wrong with it, empty when nothing is."""
         fault = self.work.audit()
         processed: Processed = {
-            "counts": self.work.counts(),
-            "checksum": self.work.checksum(),
-            "peak_rss_mb": peak_rss_mb(),
-        }
+            "counts": self.work.counts(), "checksum": self.work.checksum(), "peak_rss_mb": peak_rss_mb(),
+        }  # fmt: skip
         return processed, fault
 
 
