@@ -57,16 +57,6 @@ TICKS = {
     "cap_reached": _flag("the longest length ended the trial before three major collections"),
 }
 
-PLACEMENT = {
-    "source_processor": whole("processor that the source was last seen on; empty: not known"),
-    "source_moves": whole("looks, one every 100 ms, that found it elsewhere than the one before"),
-    "consumer_processor": whole("processor that the consumer ended on"),
-    "consumer_moved": _flag("it began elsewhere"),
-    "consumer_preempted": whole("times that the system took the consumer's processor away"),
-    "pinned": _flag("both were tied to cores of their own"),
-    "shared_core": _flag("both were on hardware threads of one core"),
-}
-
 _DELAYS = {
     f"delay_{name.replace('.', '_')}_us": number(f"delay from due time to consumption, {name}, us")
     for name in percentiles.SUMMARY
@@ -93,7 +83,13 @@ TRIALS = _schema(
         "the collector has major collections, it saw one and ended before its cap"
     ),
     **_DELAYS,
-    **PLACEMENT,
+    source_processor=whole("processor that the source was last seen on; empty: not known"),
+    source_moves=whole("looks, one every 100 ms, that found it elsewhere than the one before"),
+    consumer_processor=whole("processor that the consumer ended on"),
+    consumer_moved=_flag("it began elsewhere"),
+    consumer_preempted=whole("times that the system took the consumer's processor away"),
+    pinned=_flag("both were tied to cores of their own"),
+    shared_core=_flag("both were on hardware threads of one core"),
     prologue_ns_per_packet=number("wall time per packet by the batch path, before the source starts, ns", POSITIVE),
     cpu_ns_per_packet=number("CPU time of all threads per tick received, source included, ns", POSITIVE),
     clock_is_tsc=_flag("the source read the time-stamp counter"),
