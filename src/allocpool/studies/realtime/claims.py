@@ -190,7 +190,8 @@ def _exact(is_so: bool) -> Chances:
 
 def _lost_more(one: Any, other: Any) -> Comparison:
     """Compare what two cells lost at one interval."""
-    return decisions.compare(*([max(1e4 * lost, _LEAST_LOST_PPM) for lost in row.every_lost] for row in (one, other)))
+    left, right = ([max(1e4 * lost, _LEAST_LOST_PPM) for lost in row.every_lost] for row in (one, other))
+    return decisions.compare(left, right)
 
 
 def _percent(ppm: float) -> str:
