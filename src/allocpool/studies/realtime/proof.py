@@ -128,9 +128,8 @@ def placed_of(edge_ns: float, width: float, count: int, rng: np.random.Generator
 
 
 def _cell(seen: Sequence[Seen]) -> adaptive.AdaptiveTrials:
-    return adaptive.AdaptiveTrials(
-        adaptive.outcomes_of(seen, PDR_LOSS_RATIO), 0, max(each.interval_ns for each in seen)
-    )
+    highest_ns = max(each.interval_ns for each in seen)
+    return adaptive.AdaptiveTrials(adaptive.outcomes_of(seen, PDR_LOSS_RATIO), 0, highest_ns)
 
 
 def cell_errors(repetitions: int, sizes: Sequence[int] = CELL_SIZES) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The two modes of real time: a processor on the ring, and the search for its minimum sustainable inter-arrival time.
+"""The mode of real time: a processor on the ring.
 
 A source ticks every ``interval_ns``; each tick is one packet to be received. The input queue between source and
 consumer holds exactly ``input_queue_ms`` worth of ticks, and a tick that finds it full is lost.
@@ -30,14 +30,14 @@ FULL_SECONDS, CAP_SECONDS = 10.0, 30.0
 several major collections of most of its collectors."""
 PROLOGUE_SECONDS, WARMUP_SECONDS = 3.0, 3.0
 LOWEST_INTERVAL_NS, HIGHEST_INTERVAL_NS = 5.0, 10_000.0
-"""What a search tries; the highest is the article's."""
+"""What is tried; the highest is the article's."""
 FULL_LENGTH_MAJORS = 3
 """Major collections that a trial of full length holds, where there are any."""
 COMPARISON_INTERVAL_NS = 1000.0
 """Where no interval passes, what is lost at this one is reported, as published."""
 PDR_LOSS_RATIO = 200e-6
 """At the partial-drop rate (PDR) at most so many ticks are lost of those generated, at the non-drop rate (NDR) none
-(RFC 2544, section 26.1; MLRsearch)."""
+(RFC 2544, section 26.1; draft-ietf-bmwg-mlrsearch-05)."""
 
 
 def scaled_time(at_scale_1: float) -> Callable[[dict[str, Any]], float]:

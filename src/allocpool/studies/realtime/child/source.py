@@ -60,11 +60,6 @@ class Plan:
         """Ticks at most."""
         return self.warmup_ticks + max(1, round(self.cap_seconds * 1e9 / self.interval_ns))
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the end of the run is decided while it lasts."""
-        return self.cap_seconds > self.seconds
-
 
 class Consumer(Protocol):
     """Takes ticks out of the ring of a source until that has finished and the ring is empty."""
@@ -137,7 +132,7 @@ class Source:
     def run(self, plan: Plan, consumer: Consumer, enough: Callable[[], bool] = lambda: True) -> tuple[SourceRun, str]:
         """Tick, consume, check the counters; return the run and what is wrong with it, empty when nothing is.
 
-        An open run ends once ``plan.seconds`` have passed and ``enough()`` holds, which is asked ten times a second.
+        A run with a longer cap ends once ``plan.seconds`` have passed and ``enough()`` holds, asked ten times a second.
         """
         clock = self.ffi.new("char[]", b"auto")
         config = self.ffi.new("ap_source_config*", {
@@ -149,7 +144,7 @@ class Source:
         status = self.library.ap_realtime_start(self.handle, config, self._error, native.MESSAGE_BYTES)
         native.checked(self.library, status, self.complaint())
         ender = _Ender(self, plan, enough)
-        if plan.is_open:
+        if plan.cap_seconds > plan.seconds:  # its end is decided while it lasts
             ender.start()
         stall_at_ns = round((plan.warmup_seconds + plan.stall_at_s) * 1e9)
         # The ender has begun before this thread is tied to its processor, which it would inherit.
@@ -208,7 +203,7 @@ class Source:
 
 
 class _Ender(threading.Thread):
-    """Ends an open run when it has lasted long enough; the consumer has the main thread, without Python's lock."""
+    """Ends a run when it has lasted long enough; the consumer has the main thread, without Python's lock."""
 
     def __init__(self, source: Source, plan: Plan, enough: Callable[[], bool]) -> None:
         super().__init__(name="ender", daemon=True)
