@@ -166,11 +166,12 @@ def trial(settings: tuple[str, ...], as_json: bool, show_command: bool) -> None:
 
     Exit status: 0 if the trial ends ok, 1 if not, 2 if a setting is wrong.
     """
+    from allocpool import api
     from allocpool.campaign import single
 
     spec = single.parse_spec(settings)
     if show_command:
-        click.echo(single.command_of(spec))
+        click.echo(api.command(spec))
         return
     record = single.run_single(spec)
     summary = single.summary_of(record)

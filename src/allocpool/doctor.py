@@ -1,45 +1,41 @@
-"""What this machine can run, what is missing, and how to get it; starts every runtime with every collector."""
+"""What this machine can run, what is missing, and how to get it; starts every runtime with every collector. With
+``--data`` what is broken in a store; nothing is deleted or mended."""
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import click
-from pydantic import BaseModel, ConfigDict
+from pandera.errors import SchemaError, SchemaErrors
+from pydantic import BaseModel, ValidationError
 
-from allocpool import home
-from allocpool.campaign.damage import damages
+from allocpool import home, runtimes
+from allocpool.campaign import store, tidy
+from allocpool.campaign.registry import STUDY_NAMES, every_study, mode_named, study_named
 from allocpool.compile import check_module, java_modules, module_release
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
 from allocpool.prerequisites import Part, tools
-from allocpool.runtimes import (
-    COLLECTORS,
-    Jvm,
-    Runtime,
-    find_javac,
-    find_runtime,
-    jvm_flags,
-    known_releases,
-    verify_flags,
-)
+from allocpool.runtimes import COLLECTORS
 from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
+from allocpool.trial.record import RESULT, TrialRecord, checked_record, trial_id
 
 _PROBE_HEAP_MB = 64
 _FEW_DESCRIPTORS = 4096
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-
-
+_LITTLE_MB = 500
+"""Of free space, below which a campaign is likely to end for want of it."""
 _DEBIAN = {
     "javac": "openjdk-17-jdk-headless",
     "Maven": "maven",
@@ -53,11 +49,7 @@ _DEBIAN = {
 """Which Debian package brings a part that is missing."""
 
 
-class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class CollectorReport(_Report):
+class CollectorReport(BaseModel, frozen=True):
     """One cell of the table; ``absent``: the runtime never had it, ``fails``: it does not start here."""
 
     collector: str
@@ -65,7 +57,7 @@ class CollectorReport(_Report):
     problem: str | None = None
 
 
-class RuntimeReport(_Report):
+class RuntimeReport(BaseModel, frozen=True):
     """The runtime of one feature release that trials would use, or why there is none."""
 
     feature: int
@@ -77,7 +69,7 @@ class RuntimeReport(_Report):
     collectors: tuple[CollectorReport, ...] = ()
 
 
-class Diagnosis(_Report):
+class Diagnosis(BaseModel, frozen=True):
     """All that was found; ``ready`` if the essentials are there, ``outlook`` how noisy the machine is, where asked."""
 
     ready: bool
@@ -107,54 +99,51 @@ class Diagnosis(_Report):
 def diagnose() -> Diagnosis:
     """Look at everything; takes some seconds, most of them starting Java."""
     host = read_host()
-    runtimes = _runtimes()
+    with ThreadPoolExecutor() as pool:
+        found = tuple(pool.map(_runtime, runtimes.known_releases()))
     building = tools()
-    usable = any(cell.state == "runs" for runtime in runtimes for cell in runtime.collectors)
+    usable = any(cell.state == "runs" for runtime in found for cell in runtime.collectors)
     return Diagnosis(
         ready=usable and not any(part.problem for part in building),
         host=host,
         fingerprint=host.fingerprint(),
-        runtimes=runtimes,
+        runtimes=found,
         building=building,
         java_modules=_modules(),
-        allocators=(*(_part(name, partial(_allocator, name)) for name in ALLOCATORS), _part("boost_pool", _boost)),
+        allocators=(*(_part(name, partial(find_allocator, name)) for name in ALLOCATORS), _part("boost_pool", _boost)),
         system=_system(host),
     )
 
 
-def _runtimes() -> tuple[RuntimeReport, ...]:
-    with ThreadPoolExecutor() as pool:
-        return tuple(pool.map(_runtime, known_releases()))
-
-
 def _runtime(feature: int) -> RuntimeReport:
     try:
-        runtime = find_runtime(feature)
+        runtime = runtimes.find_runtime(feature)
     except UserError as error:
         return RuntimeReport(feature=feature, problem=str(error))
     return RuntimeReport(**asdict(runtime), collectors=tuple(_cell(runtime, name) for name in COLLECTORS))
 
 
-def _cell(runtime: Runtime, collector: str) -> CollectorReport:
+def _cell(runtime: runtimes.Runtime, collector: str) -> CollectorReport:
     if not COLLECTORS[collector].is_on(runtime.feature):
         return CollectorReport(collector=collector, state="absent")
     try:
-        verify_flags(runtime, jvm_flags(Jvm("", runtime.feature, collector, _PROBE_HEAP_MB, pre_touch=False)))
+        probe = runtimes.Jvm("", runtime.feature, collector, _PROBE_HEAP_MB, pre_touch=False)
+        runtimes.verify_flags(runtime, runtimes.jvm_flags(probe))
     except UserError as error:
         return CollectorReport(collector=collector, state="fails", problem=str(error))
     return CollectorReport(collector=collector, state="runs")
 
 
-def _part(name: str, find: Callable[[], str | None]) -> Part:
+def _part(name: str, find: Callable[[], object]) -> Part:
     try:
-        return Part(name, find())
+        return Part(name, str(find() or "the C library's own"))
     except UserError as error:
         return Part(name, None, str(error))
 
 
 def _modules() -> tuple[Part, ...]:
     try:
-        javac = find_javac()
+        javac = runtimes.find_javac()
     except UserError:  # reported among the tools
         return ()
 
@@ -163,10 +152,6 @@ def _modules() -> tuple[Part, ...]:
         return f"for Java {module_release(module)}"
 
     return tuple(_part(module, partial(check, module)) for module in java_modules())
-
-
-def _allocator(name: str) -> str:
-    return str(find_allocator(name) or "the C library's own")
 
 
 def _boost() -> str | None:
@@ -237,6 +222,95 @@ def _collector_table(diagnosis: Diagnosis) -> list[str]:
         description = f"{runtime.version}, {runtime.vendor}, {runtime.origin}" if runtime.version else "not here"
         lines.append(f"{runtime.feature:<4}  {cells}  {description}")
     return lines
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One broken thing."""
+
+    path: Path
+    what: str
+    remedy: str
+
+    def text(self) -> str:
+        return f"{self.path}: {' '.join(self.what.split())}: {self.remedy}"
+
+
+def damages() -> Iterator[Damage]:
+    """Yield everything that is broken in the store of this user."""
+    yield from _of_place(home.data_dir())
+    for folder in _folders(home.raw_dir()):
+        if folder.name != "single":
+            yield from _of_trial(folder)
+    for profile in _folders(home.tidy_dir()):
+        yield from _of_tables(profile, "`allocpool run {study} --profile {profile}` makes it anew")
+    for host in _folders(home.hosts_dir()):
+        for profile in _folders(host):
+            yield from _of_tables(profile, "import it again, or run that host again")
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return sorted(path for path in root.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+def _of_place(data: Path) -> Iterator[Damage]:
+    place = next(folder for folder in (data, *data.parents) if folder.exists())
+    if not place.is_dir():
+        yield Damage(place, "it is no folder", "set ALLOCPOOL_DATA to one")
+        return
+    if not os.access(place, os.W_OK) or os.statvfs(place).f_flag & os.ST_RDONLY:
+        yield Damage(place, "it takes no files", "measure with ALLOCPOOL_DATA set elsewhere; what is here can be shown")
+    free_mb = shutil.disk_usage(place).free >> 20
+    if free_mb < _LITTLE_MB:
+        yield Damage(place, f"{free_mb} MB are free", "make room there, or set ALLOCPOOL_DATA to another place")
+
+
+def _of_trial(folder: Path) -> Iterator[Damage]:
+    again = "the campaign that plans it runs it again; the folder may be removed"
+    try:
+        record = checked_record(folder)
+        if record is None:
+            yield Damage(folder, "the trial did not end", again)
+            return
+        _check_identity(record)
+    except (UserError, ValidationError) as error:
+        yield Damage(folder / RESULT, str(error), again)
+    for scratch in sorted(folder.glob(".*")):
+        yield Damage(scratch, "it is what an interrupted write left", "it may be removed")
+
+
+def _check_identity(record: TrialRecord) -> None:
+    """Check that the record is of the trial that its name stands for, and holds what its mode measures."""
+    mode = mode_named(record.spec.get("mode"))
+    spec = mode.spec(**record.spec)
+    named = trial_id(spec, record.launch.code_hash, record.host.fingerprint())
+    if record.trial_id.removesuffix("-2") != named:
+        raise UserError(f"what it ran is trial {named}")
+    tidy.read_trial(record, mode.measurement)
+    for study in every_study():
+        if mode in study.modes:
+            tidy.check_cost(record, study)
+            tidy.check_rows(record, study)
+
+
+def _of_tables(profile: Path, remedy: str) -> Iterator[Damage]:
+    for folder in _folders(profile):
+        if folder.name not in STUDY_NAMES:
+            yield Damage(folder, "there is no such study", "it may be removed")
+            continue
+        if not any(folder.iterdir()):  # of a campaign that has begun
+            continue
+        anew = remedy.format(study=folder.name, profile=profile.name)
+        if not (folder / "provenance.json").is_file():
+            yield Damage(folder, "provenance.json is missing: its tables are not shown", anew)
+            continue
+        try:
+            store.check_folder(study_named(folder.name), folder, "")
+        except (UserError, SchemaError, SchemaErrors, LookupError, ValueError) as error:
+            yield Damage(folder, str(error).removesuffix(": ")[:300], anew)
 
 
 @click.command("doctor")

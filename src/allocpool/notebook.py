@@ -22,7 +22,6 @@ from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.api import Compared
 from allocpool.api import command as command
 from allocpool.api import source as source
 from allocpool.campaign import hosts, profiles, store
@@ -201,11 +200,10 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
 
 
 def _frame_bundle(frame: pd.DataFrame, **_asked: Any) -> dict[str, Any]:
-    """Return a frame in a region that scrolls; a comparison brings its own."""
-    if isinstance(frame, Compared):
-        return {"text/html": frame._repr_html_(), "text/plain": repr(frame)}
-    # An empty header cell is none to a screen reader.
-    inner = frame.to_html(max_rows=10, max_cols=12).replace("<th></th>", "<td></td>")
+    """Return a frame in a region that scrolls; the first and last rows, but of a comparison all."""
+    most = None if "margin" in frame.attrs else 10
+    inner = frame.to_html(max_rows=most, max_cols=12, float_format=stats.significant, na_rep="-")
+    inner = inner.replace("<th></th>", "<td></td>")  # an empty header cell is none to a screen reader
     return {"text/html": region(inner, f"Rows: {', '.join(map(str, frame.columns[:3]))}"), "text/plain": repr(frame)}
 
 

@@ -15,7 +15,7 @@ import tempfile
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import pyarrow
 import pyarrow.compute as compute
@@ -26,7 +26,7 @@ from allocpool import home
 from allocpool.campaign import profiles
 from allocpool.campaign.campaign import all_of_profile
 from allocpool.campaign.registry import STUDY_NAMES, study_named
-from allocpool.campaign.store import QUESTIONS, read_folder
+from allocpool.campaign.store import check_folder
 from allocpool.campaign.study import PROFILE_NAME
 from allocpool.errors import UserError
 from allocpool.files import replaceable, replacing, require_regular
@@ -221,25 +221,17 @@ def _check_size(path: Path) -> None:
 
 def _check(archive: Path, study: str, folder: Path, manifest: _Manifest) -> None:
     """Check that a study's tables can be read, fit their schemas and are of that host."""
-    known = study_named(study)
     try:
         for path in sorted(folder.glob("*.parquet")):
             _check_size(path)
-        tables, provenance = read_folder(known, folder, "ask for it again")
-        for name, table in tables.items():
-            schema = {**known.schemas, "questions": QUESTIONS}.get(name)
-            if schema is None:
-                raise UserError(f"there is no table {name}")
-            schema.validate(table)
+        tables, provenance = check_folder(study_named(study), folder, "ask for it again")
+        for table in tables.values():
             for column, words in _WORDS.items():
                 if column in table and (other := set(table[column].dropna()) - set(words)):
                     raise UserError(f"it has {column} {min(other)!r}, and this package knows {', '.join(words)}")
-        found: Any = provenance["host_id"]
-        if found != manifest.host_id:
-            raise UserError(f"its tables are of host {found}")
-        hosts = set(tables["trials"]["host_id"].dropna()) if "trials" in tables else set()
-        if hosts - {manifest.host_id}:
-            raise UserError(f"its trials are of host {sorted(hosts)[0]}")
+        hosts = {provenance["host_id"], *tables["trials"]["host_id"].dropna()}
+        if others := sorted(hosts - {manifest.host_id}):
+            raise UserError(f"it is of host {others[0]}")
     except Exception as error:  # whatever a foreign table breaks: pandera's, Arrow's, a study's own
         why = printable(" ".join(str(error).split())[:200])
         raise UserError(f"{archive}: study {study} can't be shown ({why}): nothing of it was taken") from None

@@ -16,7 +16,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -158,15 +158,7 @@ class Campaign:
         return self.is_sequential or self.study.adaptive is not None
 
     def run(self, minutes: float | None = None) -> CampaignStatus:
-        """Measure what has no record yet, with a progress bar, then what was disturbed once more; see
-        `allocpool.campaign.sequential`.
-
-        Args:
-            minutes: total budget of a sequential campaign, earlier runs included; without it the first round.
-
-        Raises:
-            UserError: a build failed, another campaign is measuring, or a fixed plan was given minutes.
-        """
+        """Measure what has no record yet; see `run_together`."""
         return run_together([self], minutes)[0]
 
     def check_conditions(self) -> None:
@@ -217,12 +209,11 @@ class Campaign:
 
     def trials_of(self, cell: TrialSpec) -> list[Task]:
         """Return the trials of a question's cell: planned ones, and those that a schedule has added, by the records."""
-        return list(
-            itertools.takewhile(
-                lambda task: task.trial_id in self._planned_ids or (self._adds and self.has_run(task)),
-                self._blocks(cell),
-            )
-        )
+
+        def counts(task: Task) -> bool:
+            return task.trial_id in self._planned_ids or (self._adds and self.has_run(task))
+
+        return list(itertools.takewhile(counts, self._blocks(cell)))
 
     def next_trial_of(self, cell: TrialSpec) -> Task | None:
         """Return the first trial of a question's cell that has no record; None where its study gives the cell up."""
@@ -346,8 +337,15 @@ class Campaign:
         return [attempts[-1] for task in self.all_tasks() if (attempts := self._attempts(task))]
 
     def _stood_in_for(self) -> list[TrialRecord]:
-        """Return the attempts that another one stands in for, as tables are to see them."""
-        return [stood_in_for(*attempts) for task in self.all_tasks() if len(attempts := self._attempts(task)) == 2]
+        """Return the attempts that another one stands in for, with a status that no figure counts."""
+        found = []
+        for task in self.all_tasks():
+            if len(attempts := self._attempts(task)) == 2:
+                record, by = attempts
+                outcome = record.status if record.reason is None else f"{record.status}: {record.reason}"
+                why = f"{record.disturbed or outcome}; trial {by.trial_id} stands in for it"
+                found.append(record.model_copy(update={"status": "disturbed", "reason": why}))
+        return found
 
     def _attempts(self, task: Task) -> list[TrialRecord]:
         """Return the attempts at a trial, last the one that counts: the second, unless only the first ended well."""
@@ -410,9 +408,11 @@ class Campaign:
     @cached_property
     def taken_under(self) -> StudyProfile:
         """The settings of what is shown: those of stored tables, where they are valid today, else the profile."""
-        if self._shown is None:
-            return self.profile
-        return profiles.taken_with(self.study, self._shown[1]) or self.profile
+        if self._shown is not None:
+            with suppress(ValidationError, LookupError, TypeError):
+                taken: StudyProfile = self.study.profile_model(**self._shown[1]["profile"])
+                return taken
+        return self.profile
 
     @property
     def effect(self) -> float:
@@ -428,8 +428,7 @@ class Campaign:
     def plan_summary(self) -> pd.DataFrame:
         """Return one row per configuration of the study: planned or not, and why not, by `taken_under`."""
         taken = self.taken_under
-        same = taken is self.profile
-        planned = self.planned if same else self._marked(self.study.plan(taken, self.machine()))
+        planned = self.planned if taken is self.profile else self._marked(self.study.plan(taken, self.machine()))
         return self.study.catalogue(taken, planned)
 
     def planned_cells(self) -> pd.DataFrame:
@@ -466,8 +465,7 @@ class Campaign:
             "code_hashes": sorted({record.launch.code_hash for record in records}),
             "runtimes": sorted({record.launch.jvm.version for record in records if record.launch.jvm}),
             "compilers": sorted(
-                {record.launch.native.compiler for record in records if record.launch.native}
-                | {record.launch.jvm.compiler for record in records if record.launch.jvm}
+                {built.compiler for record in records for built in (record.launch.native, record.launch.jvm) if built}
             ),
             "first_trial_utc": started[0] if started else None,
             "last_trial_utc": started[-1] if started else None,
@@ -522,13 +520,6 @@ def _read_whole_record(task: Task, study: Study[Any], host: Host) -> TrialRecord
     return record
 
 
-def stood_in_for(record: TrialRecord, by: TrialRecord) -> TrialRecord:
-    """Return the record of an attempt that another one stands in for, as one that no figure counts."""
-    outcome = record.status if record.reason is None else f"{record.status}: {record.reason}"
-    why = f"{record.disturbed or outcome}; trial {by.trial_id} stands in for it"
-    return record.model_copy(update={"status": "disturbed", "reason": why})
-
-
 def open_study(
     name: str, profile: str = "quick", overrides: Mapping[str, Any] | None = None, launcher: Launcher | None = None
 ) -> Campaign:
@@ -556,8 +547,16 @@ def all_of_profile(profile: str, begun: bool = False) -> list[Campaign]:
 
 
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
-    """Run several campaigns, as `Campaign.run` runs one: fixed plans one after the other; then sequential ones as one
-    pool of questions that shares the rest of the minutes."""
+    """Measure what has no record yet, with a progress bar, then what was disturbed once more: fixed plans one after the
+    other; then sequential ones as one pool of questions that shares the rest of the minutes.
+
+    Args:
+        campaigns: of different studies.
+        minutes: total budget of sequential campaigns, earlier runs included; without it the first round.
+
+    Raises:
+        UserError: a build failed, another campaign is measuring, or fixed plans only were given minutes.
+    """
     took_s = measure_together(campaigns, minutes)
     for each in campaigns:
         each.tables()

@@ -125,15 +125,6 @@ def _with_numbers(value: Any) -> Any:
     return value
 
 
-def taken_with(study: Study[Any], provenance: Mapping[str, Any]) -> StudyProfile | None:
-    """Return the settings that stored tables were taken with; None where they are not valid today."""
-    try:
-        taken: StudyProfile = study.profile_model(**provenance["profile"])
-    except (ValidationError, LookupError, TypeError):
-        return None
-    return taken
-
-
 _MOST_BYTES, _MOST_LEVELS = 1 << 18, 16
 """Limits of settings; the profiles of this package have 5 KB and 5 levels."""
 

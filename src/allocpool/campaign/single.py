@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -72,14 +70,6 @@ def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[s
     return sorted(found, key=rank)
 
 
-def run_and_summarise(spec: TrialSpec) -> dict[str, Any]:
-    """Return what one trial measured, as plain data; UserError where it can't run here or did not end well."""
-    record = run_single(spec)
-    if record.status != "ok":
-        raise UserError(f"the trial ended as {record.status}: {record.reason}")
-    return summary_of(record)
-
-
 def run_single(spec: TrialSpec) -> TrialRecord:
     """Run one trial now, whatever was measured before, in ``data/raw/single/<trial id>``; UserError where it can't run
     here, or a campaign is measuring."""
@@ -95,22 +85,6 @@ def run_single(spec: TrialSpec) -> TrialRecord:
     task = task_for(spec, launcher, host, home.raw_dir() / "single")
     with alone(home.raw_dir()):
         return run_trial(task, launch, host, launcher.pace_meter())
-
-
-def command_of(spec: TrialSpec) -> str:
-    """Return the command line of a trial: environment and words of its process, then of the JVM in it; UserError where
-    it can't run here."""
-    launcher = Launcher()
-    if refused := launcher.refusal(spec):
-        raise UserError(refused)
-    launch = launcher.launch_of(spec)
-    environment = (f"{name}={value}" for name, value in launch.environment.items())
-    process = [*environment, sys.executable, "-m", "allocpool.trial.child", str(home.raw_dir() / "single" / "TRIAL_ID")]
-    lines = [shlex.join(process)]
-    if launch.jvm is not None:
-        words = ("java", *launch.jvm.flags, "-cp", ":".join(launch.jvm.classpath))
-        lines += [f"# in that process, by {launch.jvm.libjvm}:", " \\\n  ".join(map(shlex.quote, words))]
-    return "\n".join(lines)
 
 
 def describe_modes() -> str:

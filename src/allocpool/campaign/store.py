@@ -61,6 +61,18 @@ def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str,
     return {name: table.copy() for name, table in tables.items()}, _read_provenance(folder, remake)
 
 
+def check_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """Return what `read_folder` does, each table checked against its schema; pandera's errors, or UserError for a table
+    that the study does not have."""
+    tables, provenance = read_folder(known, folder, remake)
+    schemas = {**known.schemas, "questions": QUESTIONS}
+    for name, table in tables.items():
+        if name not in schemas:
+            raise UserError(f"the study has no table {name}")
+        schemas[name].validate(table)
+    return tables, provenance
+
+
 def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import itertools
 import math
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from allocpool.campaign.steady import STEADY_STATES, steady_states
 from allocpool.campaign.study import Study
-from allocpool.errors import UserError
+from allocpool.errors import UserError, warn_once
 from allocpool.files import replacing
 from allocpool.runtimes.threads import GROUPS, cpu_ns_by_group
 from allocpool.trial.measurement import CpuTime
@@ -253,37 +252,33 @@ def frames(
 ) -> dict[str, pd.DataFrame]:
     """Return a table for each schema, of the rows of each record, checked. A record whose log can't be read, or whose
     values can't be, is in no table and is named in a line on stderr."""
-    read = []
-    for record in records:
-        try:
-            read.append((record, rows_of(record)))
-        except _IMPOSSIBLE as error:
-            _unreadable(record.trial_id, str(error))
+    records = list(records)
     try:
-        return _frames(read, schemas)
+        return _frames(records, rows_of, schemas)
     except _IMPOSSIBLE:
         possible = []
-        for one in read:
+        for record in records:
             try:
-                _frames([one], schemas)
-                possible.append(one)
+                _frames([record], rows_of, schemas)
+                possible.append(record)
             except _IMPOSSIBLE as error:
-                _unreadable(one[0].trial_id, str(error))
-        return _frames(possible, schemas)
+                reason = str(error).strip()[:300]
+                warn_once(f"trial {record.trial_id} {_IN_NO_TABLE}: {reason}")
+        return _frames(possible, rows_of, schemas)
 
 
 _IMPOSSIBLE = (UserError, SchemaError, SchemaErrors, ArithmeticError, LookupError, TypeError, ValueError)
 """What a record raises on its way to a table when one of its values can't be."""
+_IN_NO_TABLE = "can't be read and is in no table; without its folder it runs again"
 
 
 def _frames(
-    read: Sequence[tuple[TrialRecord, Tables]], schemas: Mapping[str, DataFrameSchema]
+    records: Sequence[TrialRecord], rows_of: Callable[[TrialRecord], Tables], schemas: Mapping[str, DataFrameSchema]
 ) -> dict[str, pd.DataFrame]:
     parts: dict[str, list[Sequence[Row] | Columns]] = {name: [] for name in schemas}
-    for _, of_record in read:
-        for name, more in of_record.items():
+    for record in records:
+        for name, more in rows_of(record).items():
             parts[name].append(more)
-    records = [record for record, _ in read]
     states = dict(zip((record.trial_id for record in records), steady_states_of(records), strict=True))
     tables = {}
     for name, schema in schemas.items():
@@ -294,28 +289,13 @@ def _frames(
     return tables
 
 
-_REFUSED: dict[str, str] = {}
-"""Trials that are in no table, by id, with the reason."""
-
-
-def _unreadable(trial_id: str, reason: str) -> None:
-    """Print that a trial is in no table, once."""
-    found, _REFUSED[trial_id] = _REFUSED.get(trial_id), " ".join(reason.split())[:300]
-    if found != _REFUSED[trial_id]:
-        print(
-            f"allocpool: trial {trial_id} can't be read and is in no table; without its folder it runs again: "
-            f"{_REFUSED[trial_id]}",
-            file=sys.stderr,
-        )
-
-
 def check_rows(record: TrialRecord, study: Study[Any]) -> None:
     """Check that a record fits the tables of its study; UserError with the reason otherwise."""
-    _REFUSED.pop(record.trial_id, None)
-    with redirect_stderr(io.StringIO()):
+    warn_once.cache_clear()
+    with redirect_stderr(io.StringIO()) as printed:
         study.tidy([record])
-    if (reason := _REFUSED.get(record.trial_id)) is not None:
-        raise UserError(reason)
+    if reason := printed.getvalue().partition(f"{_IN_NO_TABLE}: ")[2]:
+        raise UserError(reason.strip())
 
 
 def rows_of(table: pd.DataFrame) -> list[Row]:

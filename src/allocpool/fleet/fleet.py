@@ -122,35 +122,21 @@ class RemoteHost:
             Lost: the host has had no worker for long, or the scheduler is lost.
             UserError: the function's own.
         """
+        from distributed import KilledWorker
+
         while True:
             addresses = self.fleet.workers_of(self)
             try:
                 future = self.fleet.client.submit(
                     function, *arguments, workers=sorted(addresses), resources={TRIAL: 1}, pure=False
                 )
-                answered, answer = self._answer(future, addresses)
-                if answered:
-                    return cast(_T, answer)
-            except (OSError, CancelledError):
+                while addresses & self.fleet.workers().keys():
+                    with suppress(TimeoutError):
+                        return cast(_T, future.result(timeout=_LOOK_S))
+                future.cancel()
+            # `distributed.utils.sync` has the last one where what it waits for is cancelled beneath it.
+            except (OSError, CancelledError, KilledWorker, UnboundLocalError):
                 self.fleet.require_scheduler()
-
-    def _answer(self, future: Any, addresses: set[str]) -> tuple[bool, object]:
-        """Return whether there is an answer, and which."""
-        from distributed import KilledWorker
-
-        while True:
-            try:
-                return True, future.result(timeout=_LOOK_S)
-            except TimeoutError:
-                self.fleet.require_scheduler()
-                if not addresses & self.fleet.workers().keys():
-                    future.cancel()
-                    return False, None
-            except KilledWorker:
-                return False, None
-            except UnboundLocalError:  # of `distributed.utils.sync`, where what it waits for is cancelled beneath it
-                self.fleet.require_scheduler()
-                return False, None
 
 
 class Fleet:
