@@ -32,7 +32,6 @@ from allocpool.trial.launch import environment_for, flags_of
 from allocpool.trial.spec import TrialSpec
 
 _FIRST = ("configuration", "alive", "strategy", "block", "status")
-_NUMBERS = ("ratio", "low", "high")
 
 
 def run(study: str, profile: str = "quick", minutes: float | None = None, **settings: Any) -> CampaignStatus:
@@ -104,9 +103,6 @@ def load(
     return frame
 
 
-NO_DIFFERENCE, INCONCLUSIVE, NOT_MEASURED = "no difference", "inconclusive", "not measured"
-
-
 def compare(
     frame: pd.DataFrame,
     a: str,
@@ -155,16 +151,16 @@ def compare(
     rows = []
     for key, sides in groups.items():
         found = decided.get(key) or decisions.decide([], [])
-        figures = {"ratio": found.ratio, "low": found.low, "high": found.high}
-        counts = {name: 0 if costs is None else len(costs) for name, costs in zip(("n_a", "n_b"), sides, strict=True)}
-        verdict = NOT_MEASURED if found.n == 0 else _VERDICTS.get(found.verdict) or (a if found.ratio < 1 else b)
-        rows.append({**dict(zip(keys, key, strict=True)), **figures, **counts, "verdict": verdict})
-    compared = pd.DataFrame(rows, columns=[*keys, *_NUMBERS, "n_a", "n_b", "verdict"])
+        n_a, n_b = (0 if costs is None else len(costs) for costs in sides)
+        verdict = _VERDICTS.get(found.verdict) or (a if found.ratio < 1 else b)
+        shown = verdict if found.n else by_size.NOT_MEASURED
+        rows.append([*key, found.ratio, found.low, found.high, n_a, n_b, shown])
+    compared = pd.DataFrame(rows, columns=[*keys, "ratio", "low", "high", "n_a", "n_b", "verdict"])
     compared.attrs = {"a": a, "b": b, "by": keys, "margin": margin, "cost": cost}
     return compared
 
 
-_VERDICTS = {decisions.EQUIVALENT: NO_DIFFERENCE, decisions.OPEN: INCONCLUSIVE}
+_VERDICTS = {decisions.EQUIVALENT: by_size.NO_DIFFERENCE, decisions.OPEN: by_size.INCONCLUSIVE}
 
 
 def _costs(rows: pd.DataFrame, cost: str, column: str, keys: Sequence[str]) -> pd.Series | None:

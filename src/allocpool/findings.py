@@ -18,17 +18,7 @@ from allocpool.campaign.registry import every_study, module_of
 from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, judged_by, of_estimate
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
-from allocpool.evidence.claims import (
-    AS_PUBLISHED,
-    NOT_MEASURED,
-    OTHER_WAY,
-    Claim,
-    Equality,
-    Evidence,
-    Missing,
-    Verdict,
-    of_orderings,
-)
+from allocpool.evidence.claims import Claim, Evidence, Verdict
 from allocpool.evidence.trials import finished, quiet_or_noisy, records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
@@ -259,10 +249,10 @@ def _matches(data: Both) -> Evidence:
         elif searches["pdr_ns"].isna().any():
             gap = gap or "no interval passes in every search"
         compared = interval_over_cost(searches.iloc[:0] if gap else searches, costs)
-        expected.append(
-            Equality(f"minimum sustainable inter-arrival time of {in_batch}", "its cost in batch", compared, gap or "")
-        )
-    return of_orderings(expected, () if expected else [Missing("allocating in case A", "not tried in real time")])
+        left = f"minimum sustainable inter-arrival time of {in_batch}"
+        expected.append(claims.Equality(left, "its cost in batch", compared, gap or ""))
+    missing = claims.Missing("allocating in case A", "not tried in real time")
+    return claims.of_orderings(expected, () if expected else [missing])
 
 
 def _allocating_in_a(data: Realtime) -> list[Any]:
@@ -275,8 +265,8 @@ def _published_matches() -> Evidence:
     for cell in _allocating_in_a(realtime_claims.published()):
         costs = batch.values(Cell(cell.configuration, "alloc", "A"))
         ratio = cell.pdr_ns / stats.geometric_mean(costs) if len(costs) else math.nan
-        near = AS_PUBLISHED if 1 / MATCHES <= ratio <= MATCHES else OTHER_WAY
-        rows.append([cell.configuration, ratio, NOT_MEASURED if math.isnan(ratio) else near])
+        near = claims.AS_PUBLISHED if 1 / MATCHES <= ratio <= MATCHES else claims.OTHER_WAY
+        rows.append([cell.configuration, ratio, claims.NOT_MEASURED if math.isnan(ratio) else near])
     return Evidence(pd.DataFrame(rows, columns=["configuration", "ratio", "shown"]))
 
 

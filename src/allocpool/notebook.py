@@ -230,15 +230,11 @@ def status_banner(provenance: Mapping[str, Any]) -> HTML:
     colour = "#1b7f3b" if whole else "#b00020" if found["failed"] else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
     words = f"{found['sentence']} {stats.matters_from(effect_that_matters())}"
-    return HTML(f'<div style="{style}">{words}{_other_settings(provenance.get("other_settings") or ())}</div>')
-
-
-def _other_settings(others: Sequence[str]) -> str:
-    if not others:
-        return ""
-    items = "".join(f"<li>{html.escape(each)}</li>" for each in others)
-    summary = f"{stats.plural(len(others), 'setting')} of this campaign differ from the profile's"
-    return f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
+    if others := provenance.get("other_settings"):
+        items = "".join(f"<li>{html.escape(each)}</li>" for each in others)
+        summary = f"{stats.plural(len(others), 'setting')} of this campaign differ from the profile's"
+        words += f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
+    return HTML(f'<div style="{style}">{words}</div>')
 
 
 def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None:

@@ -32,6 +32,7 @@ from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_
 from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
 from allocpool.decisions import Decision
 from allocpool.errors import UserError, in_one_line
+from allocpool.files import write_atomically
 from allocpool.machine.host import NAME, Host, read_host, usable_cores
 from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.noise import PaceMeter
@@ -389,7 +390,8 @@ class Campaign:
             return tables
         try:
             tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
-            store.write_provenance(self.tidy_folder, self.provenance())
+            facts = json.dumps(self.provenance(), indent=1, default=str)
+            write_atomically(self.tidy_folder / "provenance.json", facts)
         except OSError as error:
             if error.errno not in (errno.EROFS, errno.EACCES):
                 raise

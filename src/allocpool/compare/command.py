@@ -15,9 +15,10 @@ import pandas as pd
 import scipy
 
 from allocpool import decisions
-from allocpool.compare.readers import BASE, CSV, HYPERFINE, NEW, Benchmark, plain, read
+from allocpool.compare.readers import BASE, CSV, HYPERFINE, NEW, Benchmark, read
 from allocpool.errors import UserError, unknown_choice
 from allocpool.stats import ends, plural, significant
+from allocpool.strangers import printable
 
 SLOWER, FASTER, EQUIVALENT, INCONCLUSIVE = "slower", "faster", "equivalent", "inconclusive"
 _VERDICTS = {
@@ -165,7 +166,7 @@ def _problem(pair: Pair) -> str:
     if problem := pair.base.problem or pair.new.problem:
         return problem
     if (pair.base.unit, pair.base.larger) != (pair.new.unit, pair.new.larger):
-        return f"its units differ: {plain(pair.base.unit)} in BASE, {plain(pair.new.unit)} in NEW"
+        return f"its units differ: {printable(pair.base.unit)} in BASE, {printable(pair.new.unit)} in NEW"
     return ""
 
 

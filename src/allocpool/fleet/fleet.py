@@ -81,18 +81,15 @@ def local_workers(count: int, settings: Sequence[Mapping[str, str]] = ()) -> Ite
     import dask
     from distributed import Client, Nanny, Scheduler, SpecCluster
 
-    folder = home.build_dir() / "fleet"
+    folder, shared = home.build_dir() / "fleet", {"host": "127.0.0.1", "dashboard": False}
+    of_worker = {"nthreads": 1, "resources": {TRIAL: 1}, "memory_limit": 0, "local_directory": str(folder)}
     workers: dict[str, Any] = {}
     for place in range(count):
         name = f"local-{place + 1}"
         own = {NAME: name, "ALLOCPOOL_DATA": str(folder / name), "DASK_LOGGING__DISTRIBUTED": "error"}
-        more = settings[place] if place < len(settings) else {}
-        options = {
-            "nthreads": 1, "resources": {TRIAL: 1}, "host": "127.0.0.1", "dashboard": False, "memory_limit": 0,
-            "env": {**own, **more}, "local_directory": str(folder),
-        }  # fmt: skip
-        workers[name] = {"cls": Nanny, "options": options}
-    scheduler = {"cls": Scheduler, "options": {"host": "127.0.0.1", "port": 0, "dashboard": False}}
+        environment = {**own, **settings[place]} if settings else own
+        workers[name] = {"cls": Nanny, "options": {**shared, **of_worker, "env": environment}}
+    scheduler = {"cls": Scheduler, "options": {**shared, "port": 0}}
     with (
         dask.config.set({"distributed.worker.profile.enabled": False}),  # it would look at the worker every 10 ms
         SpecCluster(workers=workers, scheduler=scheduler, silence_logs="ERROR") as cluster,

@@ -22,7 +22,7 @@ from allocpool.campaign.registry import every_study
 from allocpool.errors import UserError
 from allocpool.machine.guard import guarded, start_guard
 from allocpool.site._build import build_site
-from allocpool.site._pages import ERROR_SUFFIX, FINDINGS, read_page
+from allocpool.site._pages import ERROR_SUFFIX, read_page
 from allocpool.stats import plural
 
 _PAGE_S = 8.0
@@ -37,7 +37,7 @@ def pages_seconds(profile: str) -> float:
 def notebooks_of(profile: str, show_only: bool = False) -> list[Path]:
     """Return the notebooks of a profile's findings: without those of studies that it leaves out, and with ``show_only``
     those of studies without results."""
-    named = [name for name in profiles.studies_of(profile) if not show_only or store.is_stored(name, profile)]
+    named = [name for name in profiles.studies_of(profile) if not show_only or store.stored_folder(name, profile)]
     left_out = {study.notebook for study in every_study() if study.name not in named}
     return [path for path in (home.home() / "notebooks").glob("*.ipynb") if path.stem not in left_out]
 
@@ -62,7 +62,7 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
     executed_dir.mkdir(parents=True, exist_ok=True)
     notebooks = notebooks_of(profile, show_only)
     # The findings read what others measure, so they come last; where nothing is measured they go first: they are slow.
-    sources = sorted(notebooks, key=lambda path: ((path.stem == FINDINGS) == (jobs == 1), path.stem))
+    sources = sorted(notebooks, key=lambda path: ((path.stem == profiles.FINDINGS) == (jobs == 1), path.stem))
     with tqdm(total=len(sources), desc=f"notebooks ({profile})", unit="notebook", dynamic_ncols=True) as bar:
         for source, problem in _execute(sources, parameters, executed_dir, jobs, show_only):
             bar.update()
