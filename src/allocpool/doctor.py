@@ -29,7 +29,7 @@ from allocpool.prerequisites import Part, tools
 from allocpool.runtimes import COLLECTORS
 from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
-from allocpool.trial.record import RESULT, TrialRecord, checked_record, trial_id
+from allocpool.trial.record import RESULT, checked_record, trial_id
 
 _PROBE_HEAP_MB = 64
 _FEW_DESCRIPTORS = 4096
@@ -83,7 +83,6 @@ class Diagnosis(BaseModel, frozen=True):
     outlook: Outlook | None = None
 
     def packages(self) -> tuple[str, ...]:
-        """Return the Debian packages that bring missing parts."""
         parts = (*self.building, *self.allocators, *self.system)
         return tuple(dict.fromkeys(_DEBIAN[part.name] for part in parts if part.problem and part.name in _DEBIAN))
 
@@ -110,7 +109,7 @@ def diagnose() -> Diagnosis:
         runtimes=found,
         building=building,
         java_modules=_modules(),
-        allocators=(*(_part(name, partial(find_allocator, name)) for name in ALLOCATORS), _part("boost_pool", _boost)),
+        allocators=(*(_part(name, partial(_allocator, name)) for name in (*ALLOCATORS, "boost_pool")),),
         system=_system(host),
     )
 
@@ -134,9 +133,9 @@ def _cell(runtime: runtimes.Runtime, collector: str) -> CollectorReport:
     return CollectorReport(collector=collector, state="runs")
 
 
-def _part(name: str, find: Callable[[], object]) -> Part:
+def _part(name: str, find: Callable[[], str]) -> Part:
     try:
-        return Part(name, str(find() or "the C library's own"))
+        return Part(name, find())
     except UserError as error:
         return Part(name, None, str(error))
 
@@ -154,10 +153,12 @@ def _modules() -> tuple[Part, ...]:
     return tuple(_part(module, partial(check, module)) for module in java_modules())
 
 
-def _boost() -> str | None:
+def _allocator(name: str) -> str:
+    if name in ALLOCATORS:
+        return str(find_allocator(name) or "the C library's own")
     check_boost()
     boost = find_boost()
-    return f"Boost {boost.version}" if boost else None
+    return f"Boost {boost.version}" if boost else ""
 
 
 def _system(host: Host) -> tuple[Part, ...]:
@@ -275,25 +276,19 @@ def _of_trial(folder: Path) -> Iterator[Damage]:
         if record is None:
             yield Damage(folder, "the trial did not end", again)
             return
-        _check_identity(record)
+        mode = mode_named(record.spec.get("mode"))
+        named = trial_id(mode.spec(**record.spec), record.launch.code_hash, record.host.fingerprint())
+        if record.trial_id.removesuffix("-2") != named:
+            raise UserError(f"what it ran is trial {named}")
+        tidy.read_trial(record, mode.measurement)
+        for study in every_study():
+            if mode in study.modes:
+                tidy.check_cost(record, study)
+                tidy.check_rows(record, study)
     except (UserError, ValidationError) as error:
         yield Damage(folder / RESULT, str(error), again)
     for scratch in sorted(folder.glob(".*")):
         yield Damage(scratch, "it is what an interrupted write left", "it may be removed")
-
-
-def _check_identity(record: TrialRecord) -> None:
-    """Check that the record is of the trial that its name stands for, and holds what its mode measures."""
-    mode = mode_named(record.spec.get("mode"))
-    spec = mode.spec(**record.spec)
-    named = trial_id(spec, record.launch.code_hash, record.host.fingerprint())
-    if record.trial_id.removesuffix("-2") != named:
-        raise UserError(f"what it ran is trial {named}")
-    tidy.read_trial(record, mode.measurement)
-    for study in every_study():
-        if mode in study.modes:
-            tidy.check_cost(record, study)
-            tidy.check_rows(record, study)
 
 
 def _of_tables(profile: Path, remedy: str) -> Iterator[Damage]:
@@ -326,19 +321,13 @@ def doctor_command(as_json: bool, data: bool) -> None:
     Example: allocpool doctor --json
     """
     if data:
-        _report_damages(as_json)
-        return
+        found = list(damages())
+        if as_json:
+            click.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
+        else:
+            click.echo("\n".join(one.text() for one in found) or f"{home.data_dir()}: nothing is broken")
+        raise SystemExit(1 if found else 0)
     diagnosis = diagnose().model_copy(update={"outlook": outlook("quick", MINUTES)})
     click.echo(diagnosis.model_dump_json(indent=2) if as_json else as_text(diagnosis))
     if not diagnosis.ready:
-        raise SystemExit(1)
-
-
-def _report_damages(as_json: bool) -> None:
-    found = list(damages())
-    if as_json:
-        click.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
-    else:
-        click.echo("\n".join(one.text() for one in found) or f"{home.data_dir()}: nothing is broken")
-    if found:
         raise SystemExit(1)

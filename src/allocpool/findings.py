@@ -144,11 +144,8 @@ def answer(measured: Measured) -> str:
 
 
 def provenance(measured: Measured) -> dict[str, Any]:
-    """Return the provenance of the first of `_OF_PACKETS` that has results.
-
-    Raises:
-        UserError: nothing is measured; names the command that does.
-    """
+    """Return the provenance of the first of `_OF_PACKETS` that has results; UserError, which names the command that
+    measures, where none has."""
     for study in _OF_PACKETS:
         if found := store.stored(study, measured.profile)[1]:
             return found

@@ -82,7 +82,6 @@ def shipped_dir() -> Path:
 
 
 def reference_dir() -> Path:
-    """Return the folder of published figures."""
     return home() / "data" / "reference"
 
 
@@ -97,10 +96,8 @@ def build_dir() -> Path:
 
 
 def workloads_dir() -> Path:
-    """Return the Maven project of Java sources."""
     return home() / "workloads"
 
 
 def native_dir() -> Path:
-    """Return the CMake project of C++ sources."""
     return home() / "native"

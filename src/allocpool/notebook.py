@@ -97,19 +97,13 @@ def judged(of: _Judged) -> _Judged:
     return of
 
 
-def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:
-    """Return the trials and the provenance of a campaign without a run; no rows and None where there is none."""
-    tables, provenance = store.stored(study, profile)
-    return tables["trials"], provenance
-
-
 def summaries(profile: str) -> Markdown:
     """List each study of the profile with its question, which leads to its page, and its summary, judged by its own
     equivalence margin."""
     asked = profiles.studies_of(profile) if profile in profiles.names() else STUDY_NAMES
     lines = []
     for study in every_study():
-        if study.name in asked or store.stored(study.name, profile)[1] is not None:
+        if study.name in asked or store.stored_folder(study.name, profile):
             with judged_by(store.effect_of(profile, study.name)):
                 summary = module_of(study.name, "story").summary(profile)
             summary = " ".join(summary.split("\n\n")[0].split())

@@ -9,6 +9,7 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import shutil
 import tarfile
 import tempfile
@@ -43,7 +44,7 @@ _MOST_CELLS, _MOST_TEXT_BYTES = 20_000_000, 512 << 20
 """Of one table in memory; the largest that this package has shipped has a million cells."""
 _WORDS = {"language": ("java", "cpp"), "collector": COLLECTORS}
 """What columns of any table may hold: pages know no other words."""
-_HEX = set("0123456789abcdef")
+_OURS = re.compile(rf"({'|'.join(STUDY_NAMES)})/[\w-]+\.(parquet|json)|raw/[\w-]+\.json")
 
 
 class _Member(tarfile.TarInfo):
@@ -172,9 +173,10 @@ def _read(archive: Path) -> tuple[_Manifest, dict[str, bytes]]:
         raise UserError(f"{archive} can't be read ({error.strerror or error}): `allocpool export` makes one") from None
     if manifest.kind != _KIND or manifest.format != 1:
         raise UserError(f"{archive} is of another version of this package: bring both to one version")
-    if bad := [name for name in manifest.files if not _is_ours(name)]:
+    # Two parts that this package writes, which lead out of no folder.
+    if bad := [name for name in manifest.files if not _OURS.fullmatch(name)]:
         raise UserError(f"{archive} holds {bad[0]!r}, which is no file of a campaign: nothing of it was taken")
-    if not (PROFILE_NAME.fullmatch(manifest.profile) and manifest.host_id and set(manifest.host_id) <= _HEX):
+    if not (PROFILE_NAME.fullmatch(manifest.profile) and re.fullmatch("[0-9a-f]+", manifest.host_id)):
         raise UserError(f"{archive} names no host and profile: nothing of it was taken")
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in found.items()}
     if wrong := sorted(name for name in hashes.keys() | manifest.files if hashes.get(name) != manifest.files.get(name)):
@@ -185,14 +187,6 @@ def _read(archive: Path) -> tuple[_Manifest, dict[str, bytes]]:
 def _content(packed: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     file = packed.extractfile(member)
     return file.read() if file is not None else b""
-
-
-def _is_ours(name: str) -> bool:
-    """Return whether a name has two parts that this package writes, which lead out of no folder."""
-    folder, _, file = name.partition("/")
-    stem, _, suffix = file.rpartition(".")
-    known = (folder in STUDY_NAMES and suffix in ("parquet", "json")) or (folder == "raw" and suffix == "json")
-    return known and bool(stem) and all(letter.isalnum() or letter in "_-" for letter in stem)
 
 
 def _check_size(path: Path) -> None:

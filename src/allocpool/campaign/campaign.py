@@ -119,7 +119,6 @@ class Campaign:
 
     @cached_property
     def host(self) -> Host:
-        """This machine."""
         return read_host()
 
     @cached_property
@@ -260,7 +259,6 @@ class Campaign:
         return Progress(costs, failures)
 
     def decisions(self) -> list[Decision]:
-        """Return the verdict on each question so far."""
         return decisions_of(self.questions, self.progress())
 
     def verdicts(self) -> tuple[Verdicts, Verdicts]:
@@ -272,7 +270,9 @@ class Campaign:
         rows = []
         for question, found in zip(self.questions, self.decisions(), strict=True):
             a, b = _sides_of(question)
-            own = {"a": a, "b": b, "question": _name_of(question)}
+            sides = [side.model_dump(mode="json", exclude={"timeout_s"}) for side in question.cells]
+            digest = hashlib.sha256(json.dumps([*sides, question.about], sort_keys=True).encode()).hexdigest()
+            own = {"a": a, "b": b, "question": digest[:16]}
             rows.append(tidy.pick(store.QUESTIONS.columns, vars(found), vars(question), own))
         return tidy.frame(rows, store.QUESTIONS)
 
@@ -359,7 +359,6 @@ class Campaign:
         return [(spec, record) for spec, each in attempts if (record := self._record(each)) is not None]
 
     def has_run(self, task: Task) -> bool:
-        """Return whether the trial has a record."""
         return self._record(task) is not None
 
     def _record(self, task: Task) -> TrialRecord | None:
@@ -424,7 +423,6 @@ class Campaign:
 
     @property
     def tidy_folder(self) -> Path:
-        """Where the tables of this campaign are written."""
         return home.tidy_dir() / self.profile.profile / self.study.name
 
     def plan_summary(self) -> pd.DataFrame:
@@ -480,26 +478,18 @@ class Campaign:
         }
 
 
-def _name_of(question: Question[TrialSpec]) -> str:
-    sides = [side.model_dump(mode="json", exclude={"timeout_s"}) for side in question.cells]
-    return hashlib.sha256(json.dumps([*sides, question.about], sort_keys=True).encode()).hexdigest()[:16]
-
-
 def _sides_of(question: Question[TrialSpec]) -> list[str]:
     """Return the names of both sides; where they are equal, the second one with what is changed."""
-    sides = [_cell_name(side) for side in question.cells]
+    sides = []
+    for spec in question.cells:
+        name = spec.cell_name()
+        facts = (str(value) for fact in _FACTS if (value := getattr(spec, fact, None)) not in (None, "none"))
+        sides.append(" ".join((name, *(fact for fact in facts if fact not in name.replace(",", "").split()))))
     if sides[0] == sides[1]:
         one, other = (side.model_dump(mode="json") for side in question.cells)
         changed = [f"{key} {other[key]}, not {one.get(key)}" for key in other if other[key] != one.get(key)]
         sides[1] = f"{sides[1]} with {'; '.join(changed)}"
     return [" ".join(filter(None, (side, question.about))) for side in sides]
-
-
-def _cell_name(spec: TrialSpec) -> str:
-    found = spec.cell_name()
-    facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) not in (None, "none"))
-    unsaid = (fact for fact in facts if fact not in found.replace(",", "").split())
-    return " ".join((found, *unsaid))
 
 
 def _read_whole_record(task: Task, study: Study[Any], host: Host) -> TrialRecord | None:

@@ -34,7 +34,6 @@ _AT_ONCE = 1 << 15
 """Iterations of series of one length that are cut together: what is computed of them stays in the cache."""
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def steady_state(costs: Sequence[float]) -> str | None:
@@ -86,7 +85,6 @@ def change_points(values: Floats) -> list[int]:
 
 
 def _all_change_points(values: Floats) -> list[list[int]]:
-    """Return the change points of each row."""
     rows, n = np.arange(len(values)), values.shape[1]
     apart = values - values.mean(axis=1, keepdims=True)
     sums, squares = (np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0))) for each in (apart, apart**2))
@@ -104,16 +102,13 @@ def _all_change_points(values: Floats) -> list[list[int]]:
         each = best[:, starts] + lengths * (np.log(2 * math.pi * variances) + 1)  # twice the negative log likelihood
         before[:, end] = cheapest = each.argmin(axis=1)
         best[:, end] = each[rows, cheapest] + _PENALTY * math.log(n)
-    return list(map(_read_back, before))
-
-
-def _read_back(last_start_before: Integers) -> list[int]:
-    points = []
-    place = int(last_start_before[-1])
-    while place > 0:
-        points.append(place)
-        place = int(last_start_before[place])
-    return points[::-1]
+    found = []
+    for row in before.tolist():
+        points = [row[-1]]
+        while points[-1] > 0:
+            points.append(row[points[-1]])
+        found.append(points[-2::-1])
+    return found
 
 
 def _without_far_ones(series: Sequence[Floats]) -> list[Floats]:

@@ -46,7 +46,6 @@ _Measurement = TypeVar("_Measurement", bound=Mapping[str, object])
 
 
 def text(description: str, *, nullable: bool = False) -> Column:
-    """Return a column of strings."""
     return Column("string", nullable=nullable, description=description)
 
 
@@ -204,7 +203,6 @@ def steady_states_of(records: Sequence[TrialRecord]) -> list[str | None]:
 
 
 def _costs(record: TrialRecord) -> list[float]:
-    """Return what an item cost in each measured iteration."""
     iterations = (record.measurement or {}).get("iterations")
     measured = iterations.get("measured") if isinstance(iterations, Mapping) else None
     if record.status not in ("ok", "disturbed") or not measured:

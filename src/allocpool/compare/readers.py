@@ -298,12 +298,7 @@ def _read_go(text: str, into: Trials) -> None:
 _COLUMNS = ("block", "side", "value", "cell")
 
 
-def _is_csv(text: str) -> bool:
-    return "value" in re.split(r'[\s,;|"]+', text.split("\n", 1)[0].strip())
-
-
 def _read_csv(text: str, path: Path, into: Trials) -> None:
-    """Read a row for each trial."""
     delimiter = next((c for c in text.split("\n", 1)[0] if c in ",;\t|"), ";")
     rows = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
     header = [word.strip() for word in next(rows)]
@@ -353,15 +348,15 @@ def _ranks(words: list[str]) -> list[float]:
     numbers = {word: _parsed(word) for word in words}
     if all(map(math.isfinite, numbers.values())):
         return [numbers[word] for word in words]
-    order = {word: float(rank) for rank, word in enumerate(sorted(numbers, key=_natural))}
+
+    def parts_of(word: str) -> list[Any]:
+        """Return text and numbers, which take turns: a number sorts by its length and its digits."""
+        parts: list[Any] = re.split(r"(\d+)", word)
+        parts[1::2] = [(len(digits := part.lstrip("0")), digits) for part in parts[1::2]]
+        return parts
+
+    order = {word: float(rank) for rank, word in enumerate(sorted(numbers, key=parts_of))}
     return [order[word] for word in words]
-
-
-def _natural(word: str) -> list[Any]:
-    """Return the parts of a word as they sort: text and numbers take turns, a number by its length and its digits."""
-    parts: list[Any] = re.split(r"(\d+)", word)
-    parts[1::2] = [(len(digits := part.lstrip("0")), digits) for part in parts[1::2]]
-    return parts
 
 
 def read(path: Path, two_files: bool) -> Trials:
@@ -384,7 +379,7 @@ def read(path: Path, two_files: bool) -> Trials:
     elif _GO_LINE.search(text):
         into.format = GO
         _read_go(text, into)
-    elif _is_csv(text):
+    elif "value" in re.split(r'[\s,;|"]+', text.split("\n", 1)[0].strip()):
         into.format = CSV
         try:
             _read_csv(text, path, into)

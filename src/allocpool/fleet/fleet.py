@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -217,15 +216,12 @@ class Fleet:
             known.addresses.add(address)
 
 
-Answer = tuple[str | None, str]
-"""Of a spec: why a machine can't run it, or None; and the hash of the code that it runs there, empty if it can't."""
-
-
 class _RemoteLauncher(Launcher):
-    """What another machine answers to specs; repetitions have one answer."""
+    """What another machine answers to specs, repetitions alike: why it can't run one, or None; and the hash of the code
+    that it runs there, empty if it can't."""
 
     def __init__(self, remote: RemoteHost) -> None:
-        self.answers: dict[TrialSpec, Answer] = {}
+        self.answers: dict[TrialSpec, tuple[str | None, str]] = {}
         self._remote = remote
 
     def ask(self, specs: Iterable[TrialSpec], try_flags: bool = False) -> None:
@@ -244,7 +240,7 @@ class _RemoteLauncher(Launcher):
     def pace_meter(self) -> PaceMeter:
         return PaceMeter(None)  # the worker reads its own
 
-    def _answer(self, spec: TrialSpec) -> Answer:
+    def _answer(self, spec: TrialSpec) -> tuple[str | None, str]:
         if cell_of(spec) not in self.answers:
             self.ask([spec])
         return self.answers[cell_of(spec)]
@@ -262,14 +258,9 @@ class HostCampaign(Campaign):
     def __init__(self, study: Study[Any], profile: StudyProfile, remote: RemoteHost) -> None:
         launcher = _RemoteLauncher(remote)
         super().__init__(study, profile, launcher)
-        self.remote = remote
+        self.remote, self.host = remote, remote.host
         self.where = f"{remote.name}: "
         launcher.ask(item.spec for item in self.plan() if not item.unavailable)
-
-    @cached_property
-    def host(self) -> Host:
-        """The machine that measures."""
-        return self.remote.host
 
     def machine(self) -> Machine:
         return Machine(cores=self.remote.cores)
@@ -325,7 +316,8 @@ def run_on(
     results: dict[str, HostResult] = {}
     threads: list[threading.Thread] = []
     begun_s = time.monotonic()
-    waiting = False
+    if not fleet.workers():
+        report(f"waiting for machines: start a worker on each with `{START}`, of this commit")
     while True:
         with suppress(Lost):  # each host reports it
             fleet.look()
@@ -338,12 +330,8 @@ def run_on(
                 threads[-1].start()
         if threads and not any(thread.is_alive() for thread in threads):
             return list(results.values())
-        waited_s = time.monotonic() - begun_s
-        if not threads and waited_s > _JOINED_S:
+        if not threads and time.monotonic() - begun_s > _JOINED_S:
             raise UserError(f"no machine takes part: start a worker on each with `{START}`, of this commit")
-        if not threads and not waiting and waited_s > _LOOK_S:
-            report(f"waiting for machines: start a worker on each with `{START}`, of this commit")
-            waiting = True
         time.sleep(_LOOK_S)
 
 

@@ -48,7 +48,6 @@ class Examined:
 
 
 def checkout(host: Host) -> Checkout:
-    """Return the checkout on this machine."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256(code_hash(*source_sets()).encode())
     for file in sorted(package.rglob("*.py")):
@@ -113,7 +112,6 @@ def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[tuple[str | Non
 
 
 def build(specs: Sequence[TrialSpec]) -> None:
-    """Build what these specs need."""
     _launcher().build(specs)
 
 

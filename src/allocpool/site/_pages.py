@@ -87,23 +87,17 @@ def provenance_box(provenance: Mapping[str, Any] | None) -> str:
     """Return the HTML box on every page: one line in sight, every recorded fact as YAML when opened."""
     if provenance is None:
         return '<div class="provenance"><p>No provenance: nothing on this page was measured.</p></div>'
+    commits = (each[:10] + ("-dirty" if each.endswith("-dirty") else "") for each in provenance["git_commits"])
+    summary = (
+        f"Measured on {machine(provenance)}, commit {', '.join(commits) or 'unknown'}, "
+        f"profile {provenance['profile']['profile']}, n = {provenance['statuses'].get('ok', 0)} trials"
+    )
     plain = json.loads(json.dumps(provenance))  # without the classes of nbformat
     facts = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
     return (
-        f'<details class="provenance"><summary>{html.escape(summary_line(provenance))}</summary>'
+        f'<details class="provenance"><summary>{html.escape(summary)}</summary>'
         '<div class="provenance-facts" tabindex="0" role="region" aria-label="Provenance">'
         f"<pre>{html.escape(facts)}</pre></div></details>"
-    )
-
-
-def summary_line(provenance: Mapping[str, Any]) -> str:
-    """Return machine, dates, commits, profile and number of trials in one line."""
-    commits = ", ".join(
-        commit[:10] + ("-dirty" if commit.endswith("-dirty") else "") for commit in provenance["git_commits"]
-    )
-    return (
-        f"Measured on {machine(provenance)}, commit {commits or 'unknown'}, "
-        f"profile {provenance['profile']['profile']}, n = {provenance['statuses'].get('ok', 0)} trials"
     )
 
 
@@ -152,18 +146,14 @@ def prepared(executed: NotebookNode) -> NotebookNode:
                     output.data[mime] = _HREF.sub(r'href="\1.html', text).replace(f"{FINDINGS}.html", "index.html")
             if "gt_table" in (table := output.get("data", {}).get("text/html", "")):
                 output.data["text/html"] = _STYLE.sub("", table)
-    _shorten_empty_sections(notebook)
-    return notebook
-
-
-def _shorten_empty_sections(notebook: NotebookNode) -> None:
-    """Leave only the heading, for links, of a section whose code had nothing to show."""
+    # Of a section whose code had nothing to show, only the heading is left, for links.
     texts = [place for place, cell in enumerate(notebook.cells) if cell.cell_type == "markdown"]
     for here, after in itertools.pairwise((*texts, len(notebook.cells))):
         outputs = [output for cell in notebook.cells[here + 1 : after] for output in cell.outputs]
         to_heading = _TO_LAST_HEADING.match(notebook.cells[here].source)
         if to_heading and outputs and all(NOTHING_MIME in output.get("data", {}) for output in outputs):
             notebook.cells[here].source = to_heading[0]
+    return notebook
 
 
 def gap_page(page: Page) -> NotebookNode:

@@ -45,15 +45,10 @@ def notebooks_of(profile: str, show_only: bool = False) -> list[Path]:
 def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_only: bool = False) -> Path:
     """Execute every notebook under ``profile``, then build the site; returns its first page.
 
-    Parameters come from ``papermill-configs/<profile>/<notebook>.yaml``. Executed copies and logs go to
-    ``executed/<profile>/`` and the site to ``site/<profile>/``, both in ``output_dir`` (default: ``build/``).
-    A notebook that fails does not stop the others.
-
-    ``jobs`` notebooks run at a time: more than one only with ``show_only``, which measures nothing, or where every
-    trial has its record, because two can't measure at once.
-
-    Raises:
-        UserError: there is no such profile; names those that there are.
+    Executed copies and logs go to ``executed/<profile>/`` and the site to ``site/<profile>/``, both in ``output_dir``
+    (default: ``build/``). A notebook that fails does not stop the others. ``jobs`` notebooks run at a time: more than
+    one only with ``show_only``, which measures nothing, or where every trial has its record. UserError for an unknown
+    profile.
     """
     profiles.check(profile)
     parameters = home.home() / "papermill-configs" / profile
@@ -72,11 +67,7 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
 
 
 def require_whole(executed_dir: Path) -> None:
-    """Check that every notebook reached its end.
-
-    Raises:
-        UserError: one did not; names it and why.
-    """
+    """Check that every notebook reached its end; UserError, which names those that did not and why."""
     reasons = {path.name.removesuffix(ERROR_SUFFIX): path.read_text(encoding="utf-8").strip()
                for path in sorted(executed_dir.glob(f"*{ERROR_SUFFIX}"))}  # fmt: skip
     if reasons:
