@@ -31,8 +31,6 @@ from allocpool.packets.by_size import Headline
 from allocpool.trial.launch import environment_for, flags_of
 from allocpool.trial.spec import TrialSpec
 
-_FIRST = ("configuration", "alive", "strategy", "block", "status")
-
 
 def run(study: str, profile: str = "quick", minutes: float | None = None, **settings: Any) -> CampaignStatus:
     """Measure what has no result yet and return how far the campaign is.
@@ -97,7 +95,8 @@ def load(
     frame = readable.label(tables[table]).rename(columns=dict(readable.columns))
     if hosts != "this":
         frame["host"] = frame["host_id"].map(labels)
-    first = [name for name in ("host", *_FIRST, readable.cost) if name in frame]
+    usual = ("host", "configuration", "alive", "strategy", "block", "status", readable.cost)
+    first = [name for name in usual if name in frame]
     frame = frame[[*first, *(name for name in frame if name not in first)]]
     frame.attrs = {"cost": readable.cost}
     return frame

@@ -159,9 +159,7 @@ class Trial(Generic[_Measurement]):
         return (self.record.measurement or {}).get("peak_rss_mb")
 
 
-@cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+_adapter = cache(TypeAdapter)
 
 
 def read_trial(record: TrialRecord, kind: type[_Measurement]) -> Trial[_Measurement]:
@@ -209,7 +207,7 @@ def trial_row(record: TrialRecord) -> Row:
 
 
 def steady_states_of(records: Sequence[TrialRecord]) -> list[str | None]:
-    """Return the `allocpool.campaign.steady.steady_state` of each trial that has measured iterations and ended well."""
+    """Return the state by `allocpool.campaign.steady` of each trial that has measured iterations and ended well."""
     return steady_states([_costs(record) for record in records])
 
 
@@ -407,10 +405,6 @@ def _encodings(table: pd.DataFrame) -> dict[str, Any]:
     encoding = {
         name: "DELTA_BINARY_PACKED" if pd.api.types.is_integer_dtype(kind) else "BYTE_STREAM_SPLIT"
         for name, kind in table.dtypes.items()
-        if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind) and kind.itemsize >= _WIDE
+        if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind) and kind.itemsize >= 4
     }
     return {"column_encoding": encoding, "use_dictionary": [name for name in table if name not in encoding]}
-
-
-_WIDE = 4
-"""Bytes of a number from which on Parquet has these encodings."""

@@ -106,17 +106,15 @@ def compare(files: Sequence[Path], effect: float = decisions.EFFECT, alpha: floa
         raise UserError("; ".join(["nothing can be compared", *warnings]))
     sides = [(pair.new.costs(), pair.base.costs()) for pair in judged]
     decided = decisions.decide_together(sides, effect, alpha)
-    rows = [
-        Row(
-            pair.name, pair.base.unit, _VERDICTS[found.verdict],
-            *(value if math.isfinite(value) else None for value in (found.ratio, found.low, found.high)),
-            len(base), len(new), found.used, found.blocks_needed, found.level, pair.control,
-        )
-        for pair, (new, base), found in zip(judged, sides, decided, strict=True)
-    ]  # fmt: skip
     warnings += _of_order(judged)
-    for row, (new, base) in zip(rows, sides, strict=True):
-        warnings += _of_trials(row, base, new, effect)
+    rows = []
+    for pair, (new, base), found in zip(judged, sides, decided, strict=True):
+        ratio, low, high = (value if math.isfinite(value) else None for value in (found.ratio, found.low, found.high))
+        rows.append(Row(
+            pair.name, pair.base.unit, _VERDICTS[found.verdict], ratio, low, high, len(base), len(new), found.used,
+            found.blocks_needed, found.level, pair.control,
+        ))  # fmt: skip
+        warnings += _of_trials(rows[-1], base, new, effect)
     return Result(kind, effect - 1, alpha, rows, warnings)
 
 
@@ -230,20 +228,18 @@ def _about(result: Result) -> str:
 
 def as_text(result: Result) -> str:
     """Return a table for a terminal, warnings below it."""
-    lines = [_HEAD, *map(_cells, result.rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join([*table, _about(result), *(f"warning: {warning}" for warning in result.warnings)])
+    table = pd.DataFrame(map(_cells, result.rows), columns=_HEAD)
+    text = table.to_markdown(index=False, tablefmt="plain", disable_numparse=True)
+    return "\n".join([text, _about(result), *(f"warning: {warning}" for warning in result.warnings)])
 
 
 def as_markdown(result: Result) -> str:
     """Return a table for a pull request; names are code, so nothing in them is markup."""
-    lines = ["| " + " | ".join(_HEAD) + " |", "|" + "---|" * len(_HEAD)]
-    for row in result.rows:
-        name, *cells = _cells(row)
-        lines.append("| " + " | ".join([_code(name), *cells]) + " |")
+    table = pd.DataFrame(map(_cells, result.rows), columns=_HEAD)
+    table["benchmark"] = table["benchmark"].map(_code)
     found = [f"- {_code(f'warning: {warning}')}" for warning in result.warnings]
-    return "\n".join([*lines, "", _about(result), *([""] if found else []), *found])
+    text = table.to_markdown(index=False, disable_numparse=True)
+    return "\n".join([text, "", _about(result), *([""] if found else []), *found])
 
 
 def _code(text: str) -> str:

@@ -48,13 +48,6 @@ class Page:
     def provenance(self) -> Mapping[str, Any] | None:
         return self.mark["provenance"] if self.mark else None
 
-    @property
-    def state(self) -> str:
-        """The page's state in one line, for the list of pages."""
-        if self.mark is None:
-            return self.problem or "not run"
-        return str(self.mark["progress"]["sentence"])
-
 
 def read_page(source: Path, executed: Path) -> Page:
     """Return the page of one notebook: ``source`` as stored, ``executed`` where its executed copy is or should be."""
@@ -166,7 +159,10 @@ def gap_page(page: Page) -> NotebookNode:
 def list_of_pages(pages: list[Page]) -> NotebookNode:
     """Return the end of the first page: every page with its state."""
     others = [page for page in pages if page.name != FINDINGS]
-    listed = "\n".join(f"| [{page.title}]({page.name}) | {_one_line(page.state)} |" for page in others)
+    states = [str(page.mark["progress"]["sentence"]) if page.mark else page.problem or "not run" for page in others]
+    listed = "\n".join(
+        f"| [{page.title}]({page.name}) | {_one_line(state)} |" for page, state in zip(others, states, strict=True)
+    )
     contents = "\n".join([*(page.name for page in others), *DOCS])
     cell: NotebookNode = nbformat.v4.new_markdown_cell(
         f"## Pages\n\n| page | state |\n| --- | --- |\n{listed}\n\n"
