@@ -190,17 +190,17 @@ def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     overrides: dict[str, Any] = {}
     for word in settings:
         key, equals, value = word.partition("=")
-        shown = repr(word if len(word) <= 80 else f"{word[:80]}...")
-        if key in overrides:
-            raise UserError(f"--set {shown}: {key} is given twice")
-        if not equals or not key:
-            raise UserError(f"--set {shown} is not KEY=VALUE, for example --set blocks=3")
         try:
+            if not equals or not key:
+                raise UserError("this is not KEY=VALUE")
+            if key in overrides:
+                raise UserError(f"{key} is given twice")
             overrides[key] = parsed(value)
+            if overrides[key] is None:
+                raise UserError(f"{key} has no value")
         except UserError as error:
+            shown = repr(word if len(word) <= 80 else f"{word[:80]}...")
             raise UserError(f"--set {shown}: {error}, for example --set blocks=3") from None
-        if overrides[key] is None:
-            raise UserError(f"--set {shown}: {key} has no value, for example --set blocks=3")
     return overrides
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import resource
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 import click
+import pandas as pd
 from pandera.errors import SchemaError, SchemaErrors
 from pydantic import BaseModel, ValidationError
 
@@ -25,7 +26,7 @@ from allocpool.compile import check_module, java_modules, module_release
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
-from allocpool.prerequisites import Part, tools
+from allocpool.prerequisites import Part, part_of, tools
 from allocpool.runtimes import COLLECTORS
 from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
@@ -109,7 +110,7 @@ def diagnose() -> Diagnosis:
         runtimes=found,
         building=building,
         java_modules=_modules(),
-        allocators=(*(_part(name, partial(_allocator, name)) for name in (*ALLOCATORS, "boost_pool")),),
+        allocators=(*(part_of(name, partial(_allocator, name)) for name in (*ALLOCATORS, "boost_pool")),),
         system=_system(host),
     )
 
@@ -133,13 +134,6 @@ def _cell(runtime: runtimes.Runtime, collector: str) -> CollectorReport:
     return CollectorReport(collector=collector, state="runs")
 
 
-def _part(name: str, find: Callable[[], str]) -> Part:
-    try:
-        return Part(name, find())
-    except UserError as error:
-        return Part(name, None, str(error))
-
-
 def _modules() -> tuple[Part, ...]:
     try:
         javac = runtimes.find_javac()
@@ -150,7 +144,7 @@ def _modules() -> tuple[Part, ...]:
         check_module(module, javac)
         return f"for Java {module_release(module)}"
 
-    return tuple(_part(module, partial(check, module)) for module in java_modules())
+    return tuple(part_of(module, partial(check, module)) for module in java_modules())
 
 
 def _allocator(name: str) -> str:
@@ -181,15 +175,22 @@ def _system(host: Host) -> tuple[Part, ...]:
 
 
 def as_text(diagnosis: Diagnosis) -> str:
-    """Return a diagnosis as text: the table of runtimes and collectors, the parts, and what is missing."""
+    """Return a diagnosis as text: which runtime runs with which collector (yes, no, or a dash where it never had it),
+    the parts, and what is missing."""
     host = diagnosis.host
+    signs = {"runs": "yes", "fails": "no", "absent": "-"}
+    table = []
+    for runtime in diagnosis.runtimes:
+        states = {cell.collector: signs[cell.state] for cell in runtime.collectors}
+        about = f"{runtime.version}, {runtime.vendor}, {runtime.origin}" if runtime.version else "not here"
+        table.append({"Java": runtime.feature, **{name: states.get(name, "no") for name in COLLECTORS}, "": about})
     lines = [
         f"{host.cpu_model}, {host.logical_cores} hardware threads, {host.memory_mb} MB of memory "
         f"({host.available_memory_mb} MB available), {host.system} {host.kernel}"
         + (f", virtual machine ({host.hypervisor})" if host.hypervisor else ""),
         f"Python {host.python_version}, host {diagnosis.fingerprint}",
         "",
-        *_collector_table(diagnosis),
+        pd.DataFrame(table).to_markdown(index=False, tablefmt="plain"),
     ]
     for title, parts in (
         ("Building", diagnosis.building),
@@ -210,19 +211,6 @@ def as_text(diagnosis: Diagnosis) -> str:
     packages = diagnosis.packages()
     install = [f"to install what is missing (Debian): apt-get install {' '.join(packages)}"] if packages else []
     return "\n".join([*lines, "", ready, *install])
-
-
-def _collector_table(diagnosis: Diagnosis) -> list[str]:
-    """One line per runtime, one column per collector: yes, no (it fails here), or a dash (it never had it)."""
-    signs = {"runs": "yes", "fails": "no", "absent": "-"}
-    names = list(COLLECTORS)
-    lines = ["Java  " + "  ".join(names)]
-    for runtime in diagnosis.runtimes:
-        states = {cell.collector: signs[cell.state] for cell in runtime.collectors}
-        cells = "  ".join(f"{states.get(name, 'no'):<{len(name)}}" for name in names)
-        description = f"{runtime.version}, {runtime.vendor}, {runtime.origin}" if runtime.version else "not here"
-        lines.append(f"{runtime.feature:<4}  {cells}  {description}")
-    return lines
 
 
 @dataclass(frozen=True)

@@ -296,27 +296,26 @@ class Campaign:
         """Return the second attempts that are due, disturbed trials up to the profile's share of all: what disturbs
         most trials of a machine won't spare their second attempts."""
         tasks = self.all_tasks()
-        due = [task for task in tasks if self._is_due_again(task)]
-        allowed = math.ceil(self.profile.repeated_share * len(tasks))
-        left = max(0, allowed - sum(self.has_run(task.again()) for task in tasks))
-        disturbed = [task for task in due if (first := self._record(task)) and not self._is_retried(first)]
-        return [task.again() for task in due if task not in disturbed[left:]]
-
-    def _is_due_again(self, task: Task) -> bool:
-        first = self._record(task)
-        if first is None or self.has_run(task.again()):
-            return False
-        return self._is_retried(first) or (first.disturbed is not None and self.profile.disturbed_beyond is not None)
-
-    def _is_retried(self, first: TrialRecord) -> bool:
-        return self.retries_failed and first.status != "ok"
+        left = math.ceil(self.profile.repeated_share * len(tasks)) - sum(self.has_run(task.again()) for task in tasks)
+        due = []
+        for task in tasks:
+            first = self._record(task)
+            if first is None or self.has_run(task.again()):
+                continue
+            if self.retries_failed and first.status != "ok":
+                due.append(task.again())
+            elif first.disturbed is not None and self.profile.disturbed_beyond is not None and left > 0:
+                due.append(task.again())
+                left -= 1
+        return due
 
     def prepare(self) -> None:
         """Try the flags of the trials that have not run; what a runtime refuses is then planned as impossible here."""
         self._launcher.prepare(task.spec for task in self.tasks if not self.has_run(task))
         for name in ("planned", "tasks", "questions", "_planned_ids", "_in_block"):
             self.__dict__.pop(name, None)
-        self._launcher.build(task.spec for task in self.tasks if not self.has_run(task) or self._is_due_again(task))
+        new = [task for task in self.tasks if not self.has_run(task)]
+        self._launcher.build(task.spec for task in (*new, *self.repeats()))
 
     def status(self, seconds: float = 0.0) -> CampaignStatus:
         """Return how far the campaign is, without running anything."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,26 +124,22 @@ def questions_of_hosts(profile: str) -> pd.DataFrame:
 def combined(questions: pd.DataFrame) -> pd.DataFrame:
     """Return one row per question that several hosts have figures of: its names and the fields of
     `allocpool.decisions.Combined`; all decided together, by the smallest equivalence margin of the hosts."""
-    groups = [(key, group) for key, group in questions.groupby(_KEY, sort=False) if group["host_id"].nunique() > 1]
-    decide = [
-        functools.partial(combine, [_decision(row) for row in group.itertuples()], float(group["effect"].min()))
-        for _, group in groups
+    known = questions.astype(dict.fromkeys(("ratio", "low", "high", "level"), float))
+    groups = [group for _, group in known.groupby(_KEY, sort=False) if group["host_id"].nunique() > 1]
+    decide = []
+    for group in groups:
+        rows: Iterable[Any] = group.itertuples()
+        within = [
+            Decision(row.ratio, row.low, row.high, row.n, row.n, row.verdict, None, row.level, row.ratio, "")
+            for row in rows
+        ]
+        decide.append(functools.partial(combine, within, float(group["effect"].min())))
+    names = [*_KEY, "a", "b", "primary"]
+    found = [
+        {**group.iloc[0][names].to_dict(), **vars(one)} for group, one in zip(groups, together(decide), strict=True)
     ]
-    rows = [
-        {"study": key[0], "question": key[1], "a": group["a"].iloc[0], "b": group["b"].iloc[0],
-         "primary": bool(group["primary"].iloc[0]), **vars(found)}
-        for (key, group), found in zip(groups, together(decide), strict=True)
-    ]  # fmt: skip
     fields = ["ratio", "low", "high", "hosts", "spread", "next_low", "next_high", "verdict"]
-    return pd.DataFrame(rows, columns=[*_KEY, "a", "b", "primary", *fields])
-
-
-def _decision(row: Any) -> Decision:
-    low, high = (float("nan") if pd.isna(end) else float(end) for end in (row.low, row.high))
-    return Decision(
-        float(row.ratio), low, high, int(row.n), int(row.n), str(row.verdict), None, float(row.level),
-        float(row.ratio), "",
-    )  # fmt: skip
+    return pd.DataFrame(found, columns=[*names, *fields])
 
 
 def mixed(profile: str) -> str:

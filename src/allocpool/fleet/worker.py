@@ -76,15 +76,8 @@ def examine(asked: Checkout) -> Examined:
     for known in (_host, _launcher, _meter):
         known.cache_clear()
     host = _host()
-    return Examined(host, usable_cores(), _machine(), _why_not(asked, checkout(host)))
-
-
-def _machine() -> str:
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        boot = ""
-    return f"{socket.gethostname()} {boot}"
+    machine = f"{socket.gethostname()} {host.boot or ''}"
+    return Examined(host, usable_cores(), machine, _why_not(asked, checkout(host)))
 
 
 def _why_not(asked: Checkout, own: Checkout) -> str | None:
