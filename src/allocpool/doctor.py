@@ -221,9 +221,6 @@ class Damage:
     what: str
     remedy: str
 
-    def text(self) -> str:
-        return f"{self.path}: {' '.join(self.what.split())}: {self.remedy}"
-
 
 def damages() -> Iterator[Damage]:
     """Yield everything that is broken in the store of this user."""
@@ -313,7 +310,8 @@ def doctor_command(as_json: bool, data: bool) -> None:
         if as_json:
             click.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
         else:
-            click.echo("\n".join(one.text() for one in found) or f"{home.data_dir()}: nothing is broken")
+            lines = [f"{one.path}: {' '.join(one.what.split())}: {one.remedy}" for one in found]
+            click.echo("\n".join(lines) or f"{home.data_dir()}: nothing is broken")
         raise SystemExit(1 if found else 0)
     diagnosis = diagnose().model_copy(update={"outlook": outlook("quick", MINUTES)})
     click.echo(diagnosis.model_dump_json(indent=2) if as_json else as_text(diagnosis))

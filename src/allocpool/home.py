@@ -45,14 +45,12 @@ def home() -> Path:
         if not _is_root(chosen):
             raise UserError(f"ALLOCPOOL_HOME={chosen} is not a checkout of allocpool: it must hold its pyproject.toml")
         return chosen
-    for folder in Path(__file__).resolve().parents:
+    folders = [*Path(__file__).resolve().parents]
+    with suppress(FileNotFoundError):  # the working folder was deleted
+        folders += [cwd := Path.cwd().resolve(), *cwd.parents]
+    for folder in folders:
         if _is_root(folder):
             return folder
-    with suppress(FileNotFoundError):  # the working folder was deleted
-        cwd = Path.cwd().resolve()
-        for folder in (cwd, *cwd.parents):
-            if _is_root(folder):
-                return folder
     raise UserError("no checkout of allocpool found: run inside the repository or set ALLOCPOOL_HOME to it")
 
 

@@ -68,8 +68,12 @@ def _versioned(name: str, program: str, oldest: tuple[int, int]) -> str:
 def tools() -> tuple[Part, ...]:
     """Return every program that building needs, whether it is there or not."""
     maven, cmake = partial(_versioned, "Maven", "mvn", (3, 6)), partial(_versioned, "CMake", "cmake", (3, 20))
-    found = {"javac": _javac, "Maven": maven, "C++ compiler": _compiler, "CMake": cmake}
-    return tuple(part_of(name, find) for name, find in found.items())
+    return (
+        part_of("javac", _javac),
+        part_of("Maven", maven),
+        part_of("C++ compiler", _compiler),
+        part_of("CMake", cmake),
+    )
 
 
 def main() -> int:

@@ -164,18 +164,16 @@ class Campaign:
     def check_conditions(self) -> None:
         """Check that what moves figures and is in no trial's id is as when the records of this campaign were taken;
         UserError, with what to set, where it is not."""
-        for what, field, remedy in (
-            (
-                "with transparent huge pages on", "transparent_huge_pages",
-                "set /sys/kernel/mm/transparent_hugepage/enabled as it was",
-            ),
-            ("on the processor", "processor", f"name this machine with {NAME}"),
-        ):  # fmt: skip
+        remedies = {
+            "transparent_huge_pages": "set /sys/kernel/mm/transparent_hugepage/enabled as it was",
+            "processor": f"name this machine with {NAME}",
+        }
+        for field, remedy in remedies.items():
             now = getattr(self.host, field)
             for then in {getattr(record.host, field) for _, record in self.measured()} - {None, now}:
                 if now is not None:
                     raise UserError(
-                        f"study {self.study.name}: its trials so far ran {what} {then!r}, and now it is {now!r}: "
+                        f"study {self.study.name}: {field} of its trials so far is {then!r}, and now it is {now!r}: "
                         f"{remedy}, or set ALLOCPOOL_DATA to a folder for trials of their own"
                     )
 

@@ -208,7 +208,9 @@ def _read_google(document: Any, results: list[dict[str, Any]], into: Trials) -> 
         if row.get("run_type", "aggregate" if _AGGREGATE.search(name) else "iteration") != "iteration":
             aggregates = True
         elif row.get("error_occurred"):
-            into.warnings.append(f"{printable(name)} ended with an error: {printable(row.get('error_message', ''))}")
+            into.warnings.append(
+                f"{printable(name)} ended with an error: {printable(str(row.get('error_message', '')))}"
+            )
         else:
             rows.setdefault((name, str(row.get("time_unit", "ns"))), []).append(row.get("real_time"))
     if aggregates and not rows:

@@ -30,14 +30,6 @@ _PATIENCE_S = 600.0
 
 
 @dataclass(frozen=True)
-class Checkout:
-    """What a machine measures with: the commit of its checkout, None without git, and a hash of its code."""
-
-    commit: str | None
-    code: str
-
-
-@dataclass(frozen=True)
 class Examined:
     """A machine that was examined: ``machine`` identifies it among equal ones, ``refused`` is why it takes no part."""
 
@@ -47,16 +39,17 @@ class Examined:
     refused: str | None
 
 
-def checkout(host: Host) -> Checkout:
+def checkout(host: Host) -> str:
+    """Return what this machine measures with: the commit of its checkout and a hash of its code."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256(code_hash(*source_sets()).encode())
     for file in sorted(package.rglob("*.py")):
         digest.update(file.relative_to(package).as_posix().encode() + file.read_bytes())
-    return Checkout(host.git_commit, digest.hexdigest()[:16])
+    return f"commit {host.git_commit} with code {digest.hexdigest()[:16]}"
 
 
 @cache
-def _checkout_at_start() -> Checkout:
+def _checkout_at_start() -> str:
     """Return the checkout whose modules this process has."""
     return checkout(read_host())
 
@@ -71,7 +64,7 @@ def _meter() -> PaceMeter:
     return _launcher().pace_meter()
 
 
-def examine(asked: Checkout) -> Examined:
+def examine(asked: str) -> Examined:
     """Set this machine up and return whether it can take part in a campaign of this checkout."""
     for known in (_host, _launcher, _meter):
         known.cache_clear()
@@ -80,11 +73,10 @@ def examine(asked: Checkout) -> Examined:
     return Examined(host, usable_cores(), machine, _why_not(asked, checkout(host)))
 
 
-def _why_not(asked: Checkout, own: Checkout) -> str | None:
+def _why_not(asked: str, own: str) -> str | None:
     if own != asked:
         return (
-            f"it has commit {own.commit} with code {own.code}, asked is {asked.commit} with {asked.code}: "
-            "check out that commit there, run `make setup`, and start its worker anew"
+            f"it has {own}, asked is {asked}: check out that commit there, run `make setup`, and start its worker anew"
         )
     if own != _checkout_at_start():
         return "its checkout has changed since its worker was started: start it anew"
