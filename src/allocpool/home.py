@@ -47,7 +47,8 @@ def home() -> Path:
         return chosen
     folders = [*Path(__file__).resolve().parents]
     with suppress(FileNotFoundError):  # the working folder was deleted
-        folders += [cwd := Path.cwd().resolve(), *cwd.parents]
+        cwd = Path.cwd().resolve()
+        folders += [cwd, *cwd.parents]
     for folder in folders:
         if _is_root(folder):
             return folder

@@ -143,8 +143,8 @@ class Fleet:
         self.hosts: dict[str, RemoteHost] = {}
         self._report = report
         self._asked = worker.checkout(read_host())
-        self._seen: set[str] = set()
         self._examining: dict[str, Any] = {}
+        """The examination of each worker by its address, None when it has ended."""
         self._lock = threading.RLock()
 
     def require_scheduler(self) -> None:
@@ -178,9 +178,9 @@ class Fleet:
         with self._lock:
             workers = self.workers()
             for address, found in workers.items():
-                if address in self._seen:
+                if address in self._examining:
                     continue
-                self._seen.add(address)
+                self._examining[address] = None
                 if found["resources"].get(TRIAL) == 1:
                     self._examining[address] = self.client.submit(
                         worker.examine, self._asked, workers=[address], resources={TRIAL: 1}, pure=False
@@ -188,12 +188,11 @@ class Fleet:
                 else:
                     self._report(f"worker {address} takes no part: it has no {TRIAL}=1; start it with `{START}`")
             for address, future in list(self._examining.items()):
-                if future.done():
-                    del self._examining[address]
+                if future is not None and future.done():
+                    self._examining[address] = None
                     self._take_in(address, future)
                 elif address not in workers:
                     del self._examining[address]
-                    self._seen.discard(address)
 
     def _take_in(self, address: str, future: Any) -> None:
         try:
