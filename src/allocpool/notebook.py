@@ -13,7 +13,7 @@ import html
 import io
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 from great_tables import GT
@@ -88,10 +88,7 @@ def _assigned(cells: Sequence[str]) -> set[str]:
     return set()
 
 
-_Judged = TypeVar("_Judged", bound=Any)
-
-
-def judged(of: _Judged) -> _Judged:
+def judged(of: Any) -> Any:
     """Set the page's equivalence margin to that of its study, or of the first page's results; returns its argument."""
     judge_by(of.effect)
     return of

@@ -17,7 +17,7 @@ from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from allocpool import home
 from allocpool.campaign.campaign import Campaign, CampaignStatus, measure_together
@@ -46,7 +46,6 @@ _FIRST_S = 30.0
 """Within which a scheduler has to answer."""
 _JOINED_S = 180.0
 """Within which a first machine has to take part: batch systems are slow to start workers."""
-_T = TypeVar("_T")
 
 
 class Lost(UserError):
@@ -111,7 +110,7 @@ class RemoteHost:
     def name(self) -> str:
         return self.host.name or self.machine.split()[0]
 
-    def ask(self, function: Callable[..., _T], *arguments: object) -> _T:
+    def ask(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Return what a function returns on this host; a lost worker costs one more attempt.
 
         Raises:
@@ -128,7 +127,7 @@ class RemoteHost:
                 )
                 while addresses & self.fleet.workers().keys():
                     with suppress(TimeoutError):
-                        return cast(_T, future.result(timeout=_LOOK_S))
+                        return future.result(timeout=_LOOK_S)
                 future.cancel()
             # `distributed.utils.sync` has the last one where what it waits for is cancelled beneath it.
             except (OSError, CancelledError, KilledWorker, UnboundLocalError):
