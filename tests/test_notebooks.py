@@ -137,10 +137,10 @@ def test_progress_names_what_is_missing(
 
 
 def test_a_campaign_that_never_ran_leaves_an_empty_table(data: Path) -> None:
-    trials, provenance = notebook.stored("batch", "smoke")
+    tables, provenance = store.stored("batch", "smoke")
     assert provenance is None
-    assert trials.empty
-    assert "ns_per_packet" in trials
+    assert tables["trials"].empty
+    assert "ns_per_packet" in tables["trials"]
 
 
 def every_row(table: pd.DataFrame) -> pd.DataFrame:

@@ -18,17 +18,7 @@ from allocpool.campaign.registry import every_study, module_of
 from allocpool.decisions import Rule, compare, judged_by
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
-from allocpool.evidence.claims import (
-    AS_PUBLISHED,
-    NOT_MEASURED,
-    OTHER_WAY,
-    Claim,
-    Equality,
-    Evidence,
-    Missing,
-    Verdict,
-    of_orderings,
-)
+from allocpool.evidence.claims import Claim, Evidence, Verdict
 from allocpool.evidence.trials import finished, quiet_or_noisy, records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
@@ -151,11 +141,8 @@ def answer(measured: Measured) -> str:
 
 
 def provenance(measured: Measured) -> dict[str, Any]:
-    """Return the provenance of the first of `_OF_PACKETS` that has results.
-
-    Raises:
-        UserError: nothing is measured; names the command that does.
-    """
+    """Return the provenance of the first of `_OF_PACKETS` that has results; UserError, which names the command that
+    measures, where none has."""
     for study in _OF_PACKETS:
         if found := store.stored(study, measured.profile)[1]:
             return found
@@ -231,10 +218,10 @@ def _matches(data: Both) -> Evidence:
         costs = Costs(tuple(data.batch.values(in_batch)))
         gap = data.realtime.gap(cell) or ("" if costs.every_ns else "no figure in batch at its scale")
         compared = compare([], []) if gap else over([(cell.every_pdr, costs)], effect=MATCHES)
-        expected.append(
-            Equality(f"minimum sustainable inter-arrival time of {in_batch}", "its cost in batch", compared, gap)
-        )
-    return of_orderings(expected, () if expected else [Missing("allocating in case A", "not tried in real time")])
+        left = f"minimum sustainable inter-arrival time of {in_batch}"
+        expected.append(claims.Equality(left, "its cost in batch", compared, gap))
+    missing = claims.Missing("allocating in case A", "not tried in real time")
+    return claims.of_orderings(expected, () if expected else [missing])
 
 
 def _allocating_in_a(data: Realtime) -> list[Any]:
@@ -247,8 +234,8 @@ def _published_matches() -> Evidence:
     for cell in _allocating_in_a(realtime_claims.published()):
         costs = batch.values(Cell(cell.configuration, "alloc", "A"))
         ratio = cell.pdr_ns / stats.geometric_mean(costs) if len(costs) else math.nan
-        near = AS_PUBLISHED if 1 / MATCHES <= ratio <= MATCHES else OTHER_WAY
-        rows.append([cell.configuration, ratio, NOT_MEASURED if math.isnan(ratio) else near])
+        near = claims.AS_PUBLISHED if 1 / MATCHES <= ratio <= MATCHES else claims.OTHER_WAY
+        rows.append([cell.configuration, ratio, claims.NOT_MEASURED if math.isnan(ratio) else near])
     return Evidence(pd.DataFrame(rows, columns=["configuration", "ratio", "shown"]))
 
 
