@@ -130,7 +130,7 @@ def test_what_a_log_is_wrapped_in_changes_nothing_and_is_said(
     content = golden_bytes("17-g1-steady")
     plain = read_gc_log(write(tmp_path, content, "plain.log"))
     assert not plain.stripped.utf_16 and plain.stripped.json_lines == 0
-    monkeypatch.setattr("allocpool.gclog.wrapping.BLOCK_BYTES", 9_999)  # an odd number parts what is two bytes wide
+    monkeypatch.setattr("allocpool.gclog.lines.BLOCK_BYTES", 9_999)  # an odd number parts what is two bytes wide
     wrapped = wrap(content)
     log = read_gc_log(write(tmp_path, wrapped))
     assert log.pauses.equals(plain.pauses) and log.safepoints.equals(plain.safepoints)
@@ -178,7 +178,7 @@ STOPPED = (
 def test_two_runs_in_one_file_are_summed_apart(
     second: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("allocpool.gclog.wrapping.BLOCK_BYTES", block)
+    monkeypatch.setattr("allocpool.gclog.lines.BLOCK_BYTES", block)
     path = write(tmp_path, RUN + second)
     told = json.loads(CliRunner().invoke(gclog_command, [str(path), "--json"]).output)
     assert [(one["pauses"], one["pause_total_ms"]) for one in told] == [(3, 60.0), (3, 60.0)]
@@ -209,7 +209,7 @@ def test_parts_of_a_rotated_log_are_summed_as_one_run(tmp_path: Path) -> None:
 def test_lines_across_blocks_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = golden_bytes("25-g1-steady")
     whole = read_gc_log(write(tmp_path, content))
-    monkeypatch.setattr("allocpool.gclog.wrapping.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("allocpool.gclog.lines.BLOCK_BYTES", 1000)
     pieces = read_gc_log(write(tmp_path, content))
     assert pieces.pauses.equals(whole.pauses) and pieces.safepoints.equals(whole.safepoints)
     assert pieces.span_ns == whole.span_ns

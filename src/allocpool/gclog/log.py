@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice, pairwise
 from os import PathLike
 from pathlib import Path
@@ -14,8 +14,8 @@ import pandas as pd
 from allocpool.errors import UserError
 from allocpool.gclog import tables
 from allocpool.gclog.decorations import MONOTONIC_OR_UPTIME, UPTIME
+from allocpool.gclog.lines import Stripped
 from allocpool.gclog.reader import Records, UnreadLine, read_records
-from allocpool.gclog.wrapping import Stripped
 
 _PART = re.compile(r"(\.\d+)?(\.(gz|bz2|xz|zst))?$")
 _OVERLAP_NS = 10**6
@@ -143,33 +143,19 @@ def _follows(earlier: GcLog, later: GcLog) -> bool:
 
 def _log(records: Records, parts: tuple[Path, ...], run: int, runs: int) -> GcLog:
     collector = _collector(records)
-    return GcLog(
-        path=parts[0],
-        collector=collector,
-        jvm_version=records.jvm_version,
-        clock=records.clock,
-        resolution_ns=records.resolution_ns,
-        span_ns=_span(records),
-        pauses=tables.table(tables.PAUSES, records.pauses, collector),
-        safepoints=tables.table(tables.SAFEPOINTS, records.safepoints, collector),
-        stalls=tables.table(tables.STALLS, records.stalls, collector),
-        concurrent_phases=tables.table(tables.CONCURRENT_PHASES, records.concurrent_phases, collector),
-        heap=tables.table(tables.HEAP, records.heap, collector),
-        unread=tuple(records.unread),
-        unread_count=records.unread_count,
-        unfamiliar=tuple(sorted(records.unfamiliar)),
-        repeated=records.repeated,
-        text_before=records.text_before,
-        following_safepoint=tuple(records.following_safepoint),
-        missing_collections=_missing(records.collection_ids),
-        unfinished_pauses=records.unfinished_pauses,
-        cut_tail=records.cut_tail,
-        times_named=records.times_named,
-        stripped=records.stripped,
-        parts=parts,
-        run=run,
-        runs=runs,
-    )
+    found = {field.name: getattr(records, field.name) for field in fields(GcLog) if hasattr(records, field.name)}
+    found |= {
+        schema.name: tables.table(schema, found[schema.name], collector)
+        for schema in (tables.PAUSES, tables.SAFEPOINTS, tables.STALLS, tables.CONCURRENT_PHASES, tables.HEAP)
+    }
+    found |= {
+        "unread": tuple(records.unread),
+        "unfamiliar": tuple(sorted(records.unfamiliar)),
+        "following_safepoint": tuple(records.following_safepoint),
+        "span_ns": _span(records),
+        "missing_collections": _missing(records.collection_ids),
+    }
+    return GcLog(path=parts[0], collector=collector, parts=parts, run=run, runs=runs, **found)
 
 
 def _missing(numbers: set[int]) -> tuple[int, ...]:
@@ -197,7 +183,6 @@ def _span(records: Records) -> tuple[int, int] | None:
     """From the first to the last time stamp, and to the start of a pause that began before the first line."""
     if records.span_ns is None:
         return None
-    rows = [row[5] for row in records.pauses[:1]] + [row[1] for row in records.safepoints[:1]]
-    return min(records.span_ns[0], *(row for row in rows if isinstance(row, int)), records.span_ns[0]), records.span_ns[
-        1
-    ]
+    begin_ns, end_ns = records.span_ns
+    starts = [row[5] for row in records.pauses[:1]] + [row[1] for row in records.safepoints[:1]]
+    return min([begin_ns, *(start for start in starts if isinstance(start, int))]), end_ns

@@ -15,20 +15,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
+from allocpool.gclog import decorations
 from allocpool.gclog import messages as m
-from allocpool.gclog.decorations import (
-    NO_CLOCK,
-    Layout,
-    clock_of,
-    decorated_part,
-    layout_in,
-    layout_of,
-    seconds_to_ns,
-)
-from allocpool.gclog.lines import blocks, interesting_lines
+from allocpool.gclog.decorations import NO_CLOCK, Layout, layout_of, seconds_to_ns
+from allocpool.gclog.lines import Stripped, blocks, interesting_lines
 from allocpool.gclog.nesting import Nesting
-from allocpool.gclog.refusals import looks_like_jdk_8, refuse, refuse_native_image
-from allocpool.gclog.wrapping import Stripped
+from allocpool.gclog.refusals import looks_like_jdk_8, refuse, refuse_binary, refuse_native_image
 
 _PAUSE_TAGS = (b"gc", b"gc,phases")
 _START_TAGS = (b"gc,start", b"gc,phases,start")
@@ -88,14 +80,6 @@ class Records:
         """Whether anything was read but who writes."""
         return any((self.pauses, self.safepoints, self.stalls, self.concurrent_phases, self.heap))
 
-    def empty(self) -> bool:
-        """Whether nothing in the file was part of a garbage collection log."""
-        return not self.has_rows() and self.collector_named is None
-
-    def of_native_image(self) -> bool:
-        """Whether the pauses are those of GraalVM's own serial collector, which never names itself."""
-        return self.collector_named is None and any(row[1] in ("Full GC", "Incremental GC") for row in self.pauses)
-
 
 _YOUNG_GENERATION_OF = {b"PSYoungGen: ": "parallel", b"ParNew: ": "cms", b"DefNew: ": "serial"}
 
@@ -112,12 +96,12 @@ def read_records(*paths: Path) -> list[Records]:
     lines_before = 0
     for block in chain.from_iterable(blocks(path, stripped) for path in paths):
         first, last = first or block, block
-        layout = None if reader else layout_in(block)
+        layout = None if reader else decorations.layout_in(block)
         if layout is not None:
             reader = _Reader(layout, block)
         if reader is None:
             lines_before += block.count(b"\n")
-            refuse(paths[0], first, only_if_hopeless=True)
+            refuse_binary(paths[0], first)
             continue
         indices, lines, count = interesting_lines(block)
         begins = 0
@@ -128,7 +112,7 @@ def read_records(*paths: Path) -> list[Records]:
                 reader.collections_in(b"\n".join(before))
                 runs.append(reader.finish(b""))
                 begins = index
-                reader = _Reader(layout_in(last) or layout_of(line), last)
+                reader = _Reader(decorations.layout_in(last) or layout_of(line), last)
                 reader.line(line, number, [])
         reader.collections_in(last)
         lines_before += count
@@ -136,9 +120,11 @@ def read_records(*paths: Path) -> list[Records]:
         refuse(paths[0], first)
     runs.append(reader.finish(last))
     undecorated = all(run.clock == NO_CLOCK for run in runs)  # JDK 8 can write safepoints in the words of JDK 11
-    if all(run.empty() for run in runs) or (undecorated and looks_like_jdk_8(first)):
+    unnamed = [run for run in runs if run.collector_named is None]
+    if not any(run.has_rows() or run.collector_named for run in runs) or (undecorated and looks_like_jdk_8(first)):
         refuse(paths[0], first)
-    if any(run.of_native_image() for run in runs):
+    # GraalVM's own serial collector never names itself.
+    if any(row[1] in ("Full GC", "Incremental GC") for run in unnamed for row in run.pauses):
         refuse_native_image(paths[0])
     for run in runs:
         run.stripped = stripped
@@ -169,7 +155,7 @@ class _Reader:
         match = self._layout.expression.fullmatch(line)
         layout, text_before = self._layout, False
         if match is None:
-            decorated = decorated_part(line)
+            decorated = decorations.decorated_part(line)
             layout = layout_of(decorated)
             match = layout.expression.fullmatch(decorated)
             if match and self.records.has_rows() and m.COLLECTOR.fullmatch(match[5]):
@@ -256,7 +242,7 @@ class _Reader:
         inside = self._nesting.inside
         records.pauses = [(*row, index in inside, inside.get(index)) for index, row in enumerate(records.pauses)]
         records.unfinished_pauses = self._nesting.unfinished
-        records.clock = clock_of(layout, records.header_ns)
+        records.clock = decorations.clock_of(layout, records.header_ns)
         records.resolution_ns = layout.resolution_ns
         if layout.clock != NO_CLOCK and self._first_ns is not None:
             end_ns = next(self._stamps(reversed(last[-_ENDS_BYTES:].split(b"\n"))), self._last_ns)
@@ -303,17 +289,15 @@ class _Reader:
         if name.kind not in m.FAMILIAR_PAUSES:
             self.records.unfamiliar.add(name.kind)
         duration_ns = m.milliseconds_to_ns(milliseconds)
-        trouble = self._trouble.pop(gc_id, "") if gc_id in self._trouble else ""
+        trouble = self._trouble.pop(gc_id, "")
         if None in self._trouble and name.kind.startswith("Young"):
             trouble = self._trouble.pop(None)
         sizes = self._sizes(before, after, capacity)
         self._nesting.ends(len(self.records.pauses), gc_id, name.kind, at_ns, duration_ns)
-        start_ns = self._known(at_ns - duration_ns)
-        trouble = trouble or name.trouble
+        start_ns, trouble = self._known(at_ns - duration_ns), trouble or name.trouble
         self.records.following_safepoint.append(len(self.records.safepoints))
-        self.records.pauses.append(
-            (gc_id, name.kind, name.cause, name.generation, trouble, start_ns, duration_ns, *sizes)
-        )
+        row = (gc_id, name.kind, name.cause, name.generation, trouble, start_ns, duration_ns, *sizes)
+        self.records.pauses.append(row)
         if prefix or (name.generation and name.kind != "Full"):
             self.records.generational = True
         if before is not None:
@@ -332,18 +316,12 @@ class _Reader:
         prefix, _, words, before, after, capacity, milliseconds = match.groups()
         name = m.phase_name(words, prefix)
         sizes = self._sizes(before, after, capacity)
-        self._phase(gc_id, name.kind, name.generation, at_ns, m.milliseconds_to_ns(milliseconds), sizes)
+        self._phase(gc_id, name.kind, name.generation, at_ns, m.milliseconds_to_ns(milliseconds), *sizes)
         if before is not None:
             self.records.heap.append((gc_id, f"Concurrent {name.kind}", name.cause, self._known(at_ns), *sizes))
 
     def _phase(
-        self,
-        gc_id: int | None,
-        kind: str,
-        generation: str,
-        at_ns: int,
-        duration_ns: int,
-        sizes: tuple[float, float, float],
+        self, gc_id: int | None, kind: str, generation: str, at_ns: int, duration_ns: int, *sizes: float
     ) -> None:
         cycle = kind.endswith(("Cycle", " Collection", " Generation"))
         start_ns = self._known(at_ns - duration_ns)
@@ -370,9 +348,8 @@ class _Reader:
                 self._unread(line, number, "a safepoint line in an unknown form")
             return
         start_ns = self._known(at_ns - total_ns)
-        self.records.safepoints.append(
-            (operation, start_ns, total_ns, reaching_ns, cleanup_ns, at_safepoint_ns, leaving_ns)
-        )
+        row = (operation, start_ns, total_ns, reaching_ns, cleanup_ns, at_safepoint_ns, leaving_ns)
+        self.records.safepoints.append(row)
 
     def _other(self, message: bytes, at_ns: int, gc_id: int | None) -> None:
         records = self.records
@@ -382,9 +359,8 @@ class _Reader:
             self._cycle_start[gc_id] = at_ns
         elif match := m.GENERATION_END.fullmatch(message):
             generation = m.phase_name(b"", match[1]).generation
-            self._phase(
-                gc_id, f"{generation.title()} Generation", generation, at_ns, seconds_to_ns(match[2]), (_NAN,) * 3
-            )
+            kind, duration_ns = f"{generation.title()} Generation", seconds_to_ns(match[2])
+            self._phase(gc_id, kind, generation, at_ns, duration_ns, _NAN, _NAN, _NAN)
             records.generational = True
         elif match := m.STALL.fullmatch(message):
             duration_ns = m.milliseconds_to_ns(match[3])
@@ -417,9 +393,9 @@ class _Reader:
         self.records.heap.append((gc_id, name, cause.decode("utf-8", "replace"), self._known(at_ns), *sizes))
         self.records.generational |= name != "Garbage Collection"
         if seconds is not None:
-            self._phase(gc_id, name, "", at_ns, seconds_to_ns(seconds), sizes)
+            self._phase(gc_id, name, "", at_ns, seconds_to_ns(seconds), *sizes)
         elif start_ns is not None:
-            self._phase(gc_id, name, "", at_ns, at_ns - start_ns, sizes)
+            self._phase(gc_id, name, "", at_ns, at_ns - start_ns, *sizes)
 
     def _sizes(self, before: bytes | None, after: bytes | None, capacity: bytes | None) -> tuple[float, float, float]:
         return m.megabytes(before or b""), m.megabytes(after or b""), m.megabytes(capacity or b"")

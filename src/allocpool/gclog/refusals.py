@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal, NoReturn, overload
+from typing import NoReturn
 
 from allocpool.errors import UserError
 
@@ -31,21 +31,17 @@ def refuse_native_image(path: Path) -> NoReturn:
     raise UserError(f"{path} is a log of a native image (GraalVM); read are unified logs of HotSpot, JDK 11 to 27")
 
 
-@overload
-def refuse(path: Path, first: bytes) -> NoReturn: ...
-@overload
-def refuse(path: Path, first: bytes, *, only_if_hopeless: Literal[True]) -> None: ...
-def refuse(path: Path, first: bytes, *, only_if_hopeless: bool = False) -> None:
-    """Raises the :class:`UserError` that fits a file whose first block is ``first`` and in which nothing was found.
-
-    ``only_if_hopeless`` returns where later blocks could still hold a log, so that only a binary file is refused
-    early.
-    """
+def refuse_binary(path: Path, first: bytes) -> None:
+    """Raises the :class:`UserError` for a file whose later blocks need not be looked at."""
     head = first[:_HEAD_BYTES]
     if b"\0" in head or any(byte < ord("\t") for byte in head[:4096]):
         raise UserError(f"{path} is a binary file, not a garbage collection log: {_ASK_FOR}")
-    if only_if_hopeless:
-        return
+
+
+def refuse(path: Path, first: bytes) -> NoReturn:
+    """Raises the :class:`UserError` that fits a file whose first block is ``first`` and in which nothing was found."""
+    refuse_binary(path, first)
+    head = first[:_HEAD_BYTES]
     if not first:
         raise UserError(f"{path} is empty: {_ASK_FOR}")
     if head.startswith(b"{"):

@@ -16,9 +16,7 @@ _TIMES = {
     "duration_ns": pa.Column("int64", pa.Check.ge(0)),
 }
 _SIZES = {
-    "heap_before_mb": pa.Column("float64", pa.Check.ge(0), nullable=True),
-    "heap_after_mb": pa.Column("float64", pa.Check.ge(0), nullable=True),
-    "heap_capacity_mb": pa.Column("float64", pa.Check.ge(0), nullable=True),
+    f"heap_{which}_mb": pa.Column("float64", pa.Check.ge(0), nullable=True) for which in ("before", "after", "capacity")
 }
 _GC_ID = {"gc_id": pa.Column("Int64", pa.Check.ge(0), nullable=True)}
 _TEXT = pa.Column("str")
@@ -81,8 +79,8 @@ def table(schema: pa.DataFrameSchema, rows: Sequence[tuple[object, ...]], collec
     patterns let nothing else through, and tests hold the schemas against every kind of log.
     """
     names = list(schema.columns)[1:]
-    values: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    columns: dict[str, object] = {"collector": pd.Series([collector] * len(rows), dtype="str")}
+    values = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    columns = {"collector": pd.Series([collector] * len(rows), dtype="str")}
     for name, column in zip(names, values, strict=True):
         columns[name] = pd.Series(list(column), dtype=str(schema.columns[name].dtype))
     return pd.DataFrame(columns)
