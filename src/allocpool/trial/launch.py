@@ -21,14 +21,10 @@ from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, remembered_refusal, try_flags
 from allocpool.runtimes.flags import check_huge_pages
 from allocpool.trial.jit import JIT_LOG
-from allocpool.trial.needs import Jvm, NativeProject, Needs
+from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.trial.spec import TrialSpec
-
-_SOURCES: dict[NativeProject, str] = {
-    "packets": "native", "packets-host": "native", "echo": compiled.ECHO, "sharing": compiled.SHARING,
-}  # fmt: skip
 
 
 class Launcher:
@@ -39,12 +35,7 @@ class Launcher:
     """
 
     def __init__(self) -> None:
-        self._libraries = {
-            "packets": cache(compiled.native_library),
-            "packets-host": cache(lambda: compiled.native_library(host_cpu=True)),
-            "echo": cache(compiled.echo_library),
-            "sharing": cache(compiled.sharing_library),
-        }
+        self._library = cache(compiled.native_library)
         self._classpath = cache(compiled.java_classpath)
         self._runtime = cache(find_runtime)
         self._sources_hash = cache(compiled.code_hash)
@@ -88,7 +79,7 @@ class Launcher:
         needs = spec.needs()
         parts = [spec.CHILD]
         parts += [f"{needs.jvm.module}-java"] if needs.jvm else []
-        parts += [_SOURCES[needs.native]] if needs.native else []
+        parts += [compiled.source_set_of(needs.native)] if needs.native else []
         # Another preloaded library, foreign header, runtime or flag of the compiler makes another program.
         sources = self._sources_hash(*parts)
         allocator = _preloaded(needs.allocator)
@@ -112,7 +103,7 @@ class Launcher:
             child=spec.CHILD,
             code_hash=self.code_hash(spec),
             jvm=self._jvm(needs.jvm) if needs.jvm else None,
-            native=_native_launch(self._libraries[needs.native]()) if needs.native else None,
+            native=_native_launch(self._library(needs.native)) if needs.native else None,
             larger_heap=(self._jvm_refused(second, 1) or self._jvm(second)) if second else None,
             environment=environment_for(needs),
         )
