@@ -20,11 +20,10 @@ from allocpool.machine.allocators import ALLOCATORS, check_boost, environment_of
 from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, remembered_refusal, try_flags
 from allocpool.runtimes.flags import check_huge_pages
-from allocpool.trial.jit import JIT_LOG
-from allocpool.trial.needs import Jvm, Needs
+from allocpool.trial.jvm_logs import JIT_LOG
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
-from allocpool.trial.spec import TrialSpec
+from allocpool.trial.spec import Jvm, Needs, TrialSpec
 
 
 class Launcher:
@@ -39,8 +38,7 @@ class Launcher:
         self._classpath = cache(compiled.java_classpath)
         self._runtime = cache(find_runtime)
         self._sources_hash = cache(compiled.code_hash)
-        self._javac = cache(find_javac)
-        self._check_module = cache(compiled.check_module)
+        self._check_module = cache(lambda module: compiled.check_module(module, find_javac()))
         self._jvm_refused = cache(self._why_no_jvm)
         self._refusal = cache(self._why_not)
         self._code_hash = cache(self._hash_of_code)
@@ -61,9 +59,8 @@ class Launcher:
 
     def prepare(self, specs: Iterable[TrialSpec]) -> None:
         """Try, once each, the flags that these specs start a JVM with; what is refused is then in :meth:`refusal`."""
-        every = [needs for spec in specs for needs in [spec.needs()]]
-        jvms = dict.fromkeys(jvm for needs in every for jvm in (needs.jvm, needs.second_jvm) if jvm)
-        for jvm in jvms:
+        every = [spec.needs() for spec in specs]
+        for jvm in dict.fromkeys(jvm for needs in every for jvm in (needs.jvm, needs.second_jvm) if jvm):
             try:
                 try_flags(self._runtime(jvm.runtime), flags_of(jvm))
             except UserError:
@@ -109,7 +106,7 @@ class Launcher:
         )
 
     def build(self, specs: Iterable[TrialSpec]) -> None:
-        """Build what these specs need and is not built yet; errors as :meth:`launch_of`."""
+        """Build what these specs need and is not built yet; errors as of `launch_of`."""
         for spec in specs:
             self.launch_of(spec)
 
@@ -122,7 +119,7 @@ class Launcher:
         try:
             if "large_pages" in jvm.options:
                 check_huge_pages(jvm.collector)
-            self._check_module(jvm.module, self._javac())
+            self._check_module(jvm.module)
             check(jvm.runtime, jvm.collector, heap_mb=jvm.heap_mb * processes, direct_mb=jvm.direct_mb * processes)
             return remembered_refusal(self._runtime(jvm.runtime), flags_of(jvm))
         except UserError as error:
@@ -168,7 +165,6 @@ def _native_launch(built: compiled.NativeBuild) -> NativeLaunch:
 
 
 def _preloaded(allocator: str | None) -> Path | None:
-    """Return the library that serves C++ ``new`` in place of the C library, if any."""
     return find_allocator(allocator) if allocator and allocator in ALLOCATORS else None
 
 

@@ -10,12 +10,15 @@ import math
 import resource
 import statistics
 import time
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+import psutil
+from pydantic import Field
 
-from allocpool.machine.activity import Activity, frequency_mhz, read_activity
+from allocpool.machine.memory import kernel_counters
 from allocpool.trial.child import native
+from allocpool.trial.spec import Frozen
 
 DISTURBED_BEYOND = 0.1
 """Share of the machine that others may take during a trial, and by which its pace may fall, before it is flagged.
@@ -39,10 +42,8 @@ _STILL_VALID_S = 0.5
 """The reading after a trial is the one before the next, if that starts so soon."""
 
 
-class Pace(BaseModel):
+class Pace(Frozen):
     """How fast one core computes and reaches memory; see ``ap_machine_pace`` of the native library."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     compute_ns: float
     latency_ns: float
@@ -53,14 +54,12 @@ def _seen(description: str) -> Any:
     return Field(default=None, description=description)
 
 
-class Noise(BaseModel):
+class Noise(Frozen):
     """What went on around one trial; None where the system does not report it.
 
     Fields with a description are columns of tables; ``before`` and ``after`` are the machine's pace, and
     ``usual_compute_ns`` the median of the campaign's readings until then, once there are enough.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     before: Pace | None = None
     after: Pace | None = None
@@ -89,6 +88,52 @@ class Noise(BaseModel):
         "hash of which of the workload's methods were compiled at which level when the measured window ended; equal: "
         "the same state; empty as compilations"
     )
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What the system has counted since it started, of all processors (s) and of huge pages; None where it does not.
+
+    Attributes:
+        steal_s: time that they would have run, and the hypervisor ran somebody else (proc_stat(5)).
+        huge_pages_granted: transparent huge pages given at a fault, or put together later.
+        huge_pages_refused: faults that asked for one and got small pages.
+    """
+
+    total_s: float
+    busy_s: float
+    steal_s: float | None
+    huge_pages_granted: int | None
+    huge_pages_refused: int | None
+
+
+def read_activity() -> Activity:
+    """Return the totals as they are now; takes a fraction of a millisecond."""
+    times = psutil.cpu_times()
+    # A guest's time is part of "user" already.
+    busy_s = sum(float(getattr(times, name, 0.0)) for name in ("user", "nice", "system", "irq", "softirq"))
+    steal_s = getattr(times, "steal", None)
+    pages = kernel_counters()
+    return Activity(
+        total_s=busy_s + times.idle + getattr(times, "iowait", 0.0) + (steal_s or 0.0),
+        busy_s=busy_s,
+        steal_s=steal_s,
+        huge_pages_granted=_sum(pages, "thp_fault_alloc", "thp_collapse_alloc"),
+        huge_pages_refused=_sum(pages, "thp_fault_fallback"),
+    )
+
+
+def _frequency_mhz() -> float | None:
+    """Return the mean clock frequency of the processors, as the system reports it; virtual ones may be constant."""
+    try:
+        frequency = psutil.cpu_freq()
+    except (OSError, RuntimeError, NotImplementedError):  # psutil raises each of them somewhere
+        return None
+    return float(frequency.current) if frequency and frequency.current else None
+
+
+def _sum(counters: dict[str, int], *names: str) -> int | None:
+    return sum(counters[name] for name in names) if all(name in counters for name in names) else None
 
 
 class PaceMeter:
@@ -153,7 +198,7 @@ class Watch:
             usual_compute_ns=usual_ns,
             steal_share=_steal_share(self._activity, activity),
             other_cpu_share=_other_share(self._activity, activity, own_s),
-            frequency_mhz=frequency_mhz(),
+            frequency_mhz=_frequency_mhz(),
             minor_faults=children.ru_minflt - began.ru_minflt,
             major_faults=children.ru_majflt - began.ru_majflt,
             voluntary_switches=children.ru_nvcsw - began.ru_nvcsw,
@@ -204,7 +249,7 @@ def disturbance(noise: Noise, limit: float | None) -> str | None:
     return "; ".join(reasons) or None
 
 
-class Calm(BaseModel):
+class Calm(Frozen):
     """How noisy the machine is while nothing is measured.
 
     Attributes:
@@ -213,8 +258,6 @@ class Calm(BaseModel):
         disturbed: in words, what would flag a trial now.
         seconds: length of the observation.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     spread: dict[str, float]
     steal_share: float | None

@@ -32,23 +32,10 @@ from allocpool.machine.host import Host
 from allocpool.machine.memory import memory_kills
 from allocpool.runtimes.collectors import collector_named
 from allocpool.strangers import printable
-from allocpool.trial.jit import JIT_LOG, read_jit_log
+from allocpool.trial import record
+from allocpool.trial.jvm_logs import JIT_LOG, log_fault, read_jit_log
 from allocpool.trial.launch import Launcher
-from allocpool.trial.log_whole import log_fault
 from allocpool.trial.noise import PaceMeter, Watch, disturbance
-from allocpool.trial.record import (
-    GC_LOG,
-    MEASUREMENT,
-    RESULT,
-    SPEC,
-    STDERR,
-    STDOUT,
-    Launch,
-    Status,
-    TrialRecord,
-    size_of,
-    trial_id,
-)  # fmt: skip
 from allocpool.trial.spec import TrialSpec
 
 TAIL_LINES = 20
@@ -87,7 +74,7 @@ class Task:
 
 def task_for(spec: TrialSpec, launcher: Launcher, host: Host, raw: Path) -> Task:
     """Name the trial; starts and builds nothing."""
-    name = trial_id(spec, launcher.code_hash(spec), host.fingerprint())
+    name = record.trial_id(spec, launcher.code_hash(spec), host.fingerprint())
     return Task(name, spec, raw / name)
 
 
@@ -138,15 +125,15 @@ def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
 
 
 def run_trial(
-    task: Task, launch: Launch, host: Host, meter: PaceMeter, disturbed_beyond: float | None = None
-) -> TrialRecord:
+    task: Task, launch: record.Launch, host: Host, meter: PaceMeter, disturbed_beyond: float | None = None
+) -> record.TrialRecord:
     """Run one trial to its record; ``disturbed_beyond`` is the limit of `disturbance`. KeyboardInterrupt kills the
     child, leaves no record and is raised again."""
     if task.folder.exists():  # of an interrupted attempt
         shutil.rmtree(task.folder)
     task.folder.mkdir(parents=True)
     asked = {"spec": task.spec.model_dump(mode="json"), "launch": launch.model_dump(mode="json")}
-    write_atomically(task.folder / SPEC, json.dumps(asked, indent=1))
+    write_atomically(task.folder / record.SPEC, json.dumps(asked, indent=1))
     command = (sys.executable, "-m", "allocpool.trial.child", str(task.folder))
     load_before = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -159,21 +146,21 @@ def run_trial(
     status, reason, measurement = _outcome(task.folder, exit_code, task.spec)
     if status in ("killed", "crashed") and memory_kills() > kills_before:
         status, reason = "out_of_memory", "the kernel ended it: there was no memory left"
-    logs = launch.jvm is not None and any(GC_LOG in flag for flag in launch.jvm.flags)
-    if status == "ok" and (fault := interrupted or log_fault(task.folder / GC_LOG, measurement, logs)):
+    logs = launch.jvm is not None and any(record.GC_LOG in flag for flag in launch.jvm.flags)
+    if status == "ok" and (fault := interrupted or log_fault(task.folder / record.GC_LOG, measurement, logs)):
         status, reason = "invalid", fault
     noise = noise.model_copy(update=_compilations(task.folder, measurement))
-    record = TrialRecord(
+    ended = record.TrialRecord(
         trial_id=task.trial_id, spec=asked["spec"], status=status, reason=reason,
         log_tail=None if status == "ok" else _tail(task.folder), measurement=measurement, launch=launch,
         command=command, exit_code=exit_code, host=host, started_utc=started, wall_s=wall_s, cpu_s=cpu_s,
         load_before=load_before, attempt=task.attempt, noise=noise, disturbed=disturbance(noise, disturbed_beyond),
-        gc_log_bytes=size_of(task.folder / GC_LOG),
+        gc_log_bytes=record.size_of(task.folder / record.GC_LOG),
     )  # fmt: skip
-    with suppress(FileNotFoundError), (task.folder / GC_LOG).open("rb") as log:
+    with suppress(FileNotFoundError), (task.folder / record.GC_LOG).open("rb") as log:
         os.fsync(log.fileno())  # a record vouches for its log, so it is not to be on disk before it
-    write_atomically(task.folder / RESULT, record.model_dump_json(indent=1))
-    return record.model_copy(update={"directory": str(task.folder)})
+    write_atomically(task.folder / record.RESULT, ended.model_dump_json(indent=1))
+    return ended.model_copy(update={"directory": str(task.folder)})
 
 
 def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str, Any]:
@@ -186,11 +173,11 @@ def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str,
     return asdict(counted) if counted else {}
 
 
-def _run_child(command: Sequence[str], task: Task, launch: Launch) -> tuple[int | None, str | None]:
+def _run_child(command: Sequence[str], task: Task, launch: record.Launch) -> tuple[int | None, str | None]:
     """Return the exit status of the child (negative: the signal), None when it was given up on; and in words whether a
     signal interrupted it."""
     environment = child_environment(launch)
-    with (task.folder / STDOUT).open("wb") as out, (task.folder / STDERR).open("wb") as err:
+    with (task.folder / record.STDOUT).open("wb") as out, (task.folder / record.STDERR).open("wb") as err:
         start_guard()
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
@@ -235,7 +222,7 @@ def _stood_still(child: int) -> str | None:
     return None
 
 
-def child_environment(launch: Launch) -> dict[str, str]:
+def child_environment(launch: record.Launch) -> dict[str, str]:
     """Return the environment of a trial's process: what is inherited, and what the launch sets."""
     inherited = {
         name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith(_INHERITED_PREFIXES)
@@ -244,9 +231,11 @@ def child_environment(launch: Launch) -> dict[str, str]:
     return {**inherited, "ALLOCPOOL_PARENT": str(os.getpid()), "PYTHONPATH": search_path, **launch.environment}
 
 
-def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Status, str | None, dict[str, Any] | None]:
+def _outcome(
+    folder: Path, exit_code: int | None, spec: TrialSpec
+) -> tuple[record.Status, str | None, dict[str, Any] | None]:
     """Return status, reason and measurement of the record."""
-    path = folder / MEASUREMENT
+    path = folder / record.MEASUREMENT
     if path.exists():
         measurement = json.loads(path.read_text(encoding="utf-8"))
         return measurement.pop("status"), measurement.pop("reason"), measurement
@@ -270,7 +259,7 @@ def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Stat
 def _tail(folder: Path) -> str:
     """Return the last lines of what the child printed, errors last."""
     lines: list[str] = []
-    for name in (STDOUT, STDERR):
+    for name in (record.STDOUT, record.STDERR):
         path = folder / name
         if path.exists():
             lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]

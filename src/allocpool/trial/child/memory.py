@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from allocpool.machine.allocators import ALLOCATORS, PRELOAD
@@ -23,7 +22,7 @@ def allocator_version(name: str) -> str:
     for other in ALLOCATORS.values():
         if other.name != name and any(path.name.startswith(stem) for stem in other.stems for path in loaded):
             raise RuntimeError(f"the allocator {other.name} is loaded with {name}")
-    return _VERSIONS[name]()
+    return _VERSIONS.get(name, _glibc)()
 
 
 def _loaded_libraries() -> set[Path]:
@@ -54,14 +53,7 @@ def _tcmalloc() -> str:
     return str(version(None, None, None).decode())
 
 
-_VERSIONS: dict[str, Callable[[], str]] = {
-    "glibc": _glibc,
-    "glibc_keeping": _glibc,
-    "glibc_small_cache": _glibc,
-    "jemalloc": _jemalloc,
-    "mimalloc": _mimalloc,
-    "tcmalloc": _tcmalloc,
-}
+_VERSIONS = {"jemalloc": _jemalloc, "mimalloc": _mimalloc, "tcmalloc": _tcmalloc}
 
 
 def huge_pages_mb() -> float | None:
