@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from pydantic import BaseModel, ConfigDict
 from scipy import special
 
 from allocpool import stats
@@ -15,6 +14,7 @@ from allocpool.packets import cells
 from allocpool.studies.batch.study import STUDY as BATCH
 from allocpool.trial.launch import Launcher
 from allocpool.trial.noise import DISTURBED_BEYOND, Calm, look
+from allocpool.trial.spec import Frozen
 
 LOOK_S = 2.0
 """How long the machine is observed."""
@@ -25,7 +25,7 @@ _FEWEST_TRIALS = 3
 _NAMES = {"compute_ns": "computing", "latency_ns": "latency of memory", "bandwidth_gbs": "bandwidth of memory"}
 
 
-class Outlook(BaseModel):
+class Outlook(Frozen):
     """The noise of now, and what follows for a campaign.
 
     Attributes:
@@ -38,8 +38,6 @@ class Outlook(BaseModel):
             where nothing can be shown, or is known.
         effect_that_matters: the smallest ratio that questions of the profile ask for.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     calm: Calm
     profile: str
@@ -75,11 +73,7 @@ class Outlook(BaseModel):
 
 def outlook(profile: str, minutes: float | None = None) -> Outlook:
     """Observe the machine for `LOOK_S` and return what a campaign of so many minutes can decide; as many as the profile
-    plans where none are given.
-
-    Raises:
-        UserError: no such profile.
-    """
+    plans where none are given. UserError where there is no such profile."""
     campaigns = campaign.all_of_profile(profile)
     specs = {spec for each in campaigns for spec in each.first_round_specs()}
     planned = sequential.expected_seconds(specs) / 60
@@ -112,8 +106,8 @@ def smallest_effect(spread: float, trials: int) -> float | None:
 
 
 def _trials(campaigns: list[Campaign], minutes: float, planned: float) -> int:
-    """Trials of a cell of a primary question in so many minutes, where the first round is planned to take ``planned``;
-    its first trials come before all else, those beyond `FEWEST` after it."""
+    """Return the trials of a cell of a primary question in so many minutes, where the first round is planned to take
+    ``planned``; its first trials come before all else, those beyond `FEWEST` after it."""
     if not any(each.is_sequential for each in campaigns):
         profile = campaign.open_study(BATCH.name, campaigns[0].profile.profile).profile
         return round(profile.blocks * minutes / planned)
@@ -126,7 +120,7 @@ def _trials(campaigns: list[Campaign], minutes: float, planned: float) -> int:
 
 
 def _spread_within_cells(profile: str) -> tuple[float | None, int]:
-    """Median over cells of batch campaigns, of this profile where there is one, and their number."""
+    """Return the median over cells of batch campaigns, of this profile where there is one, and their number."""
     for name in dict.fromkeys((profile, *profiles.names())):
         tables, _ = store.stored(BATCH.name, name)
         costs = cells.with_cost(tables["trials"])

@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pandera.pandas import DataFrameSchema
+from pydantic import Field, model_validator
 
+from allocpool.campaign import tidy
 from allocpool.campaign.study import Machine, Mode, Planned, Study
+from allocpool.packets import columns
 from allocpool.packets.batch import BatchSpec, plan_block
 from allocpool.packets.labels import READABLE
 from allocpool.packets.specs import Case, Configuration, ConfigurationKey, PacketsSpec, no_such_pair
@@ -23,13 +26,13 @@ from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.batch.study import BatchProfile, catalogue
 from allocpool.studies.instrument.measurement import BridgeMeasurement
 from allocpool.studies.instrument.specs import SIDES, BridgeSpec
-from allocpool.studies.instrument.tables import SCHEMAS, summarise_bridge, tidy_instrument
+from allocpool.trial.record import TrialRecord
+from allocpool.trial.spec import Frozen
+from allocpool.trial.stops import stops_of
 
 
-class Bridge(BaseModel):
+class Bridge(Frozen):
     """One Java trial on every side, ``blocks`` times."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     configurations: tuple[ConfigurationKey, ...] = ()
     packets: int = Field(default=2_000_000, gt=1, le=10**10, description="the second half is measured")
@@ -110,6 +113,68 @@ def _contract(profile: InstrumentProfile) -> Iterator[Planned]:
         )  # fmt: skip
 
 
+_EXPLICIT = "System.gc()"
+"""The cause that a log gives for a collection that somebody called for."""
+
+_WITNESSES = DataFrameSchema(
+    {
+        **tidy.TRIAL_COLUMNS,
+        **columns.PACKETS_COLUMNS,
+        "side": tidy.choice(
+            SIDES, "bridge: the JVM in a Python process; plain: java; recorded: java and Flight Recorder"
+        ),
+        "packets": tidy.whole("packets of the measured half"),
+        "ns_per_packet": tidy.number("wall time per packet of the measured half, ns", tidy.POSITIVE),
+        "checksum": tidy.text("hex, over what was parsed and stored", nullable=True),
+        "counted": tidy.text("what happened since the start, as numbers of packets", nullable=True),
+        "allocated_bytes": tidy.whole("bytes the measuring thread allocated on the Java heap in the measured half"),
+        "jvm_thread_ms": tidy.number(
+            "CPU of the measuring thread in the measured half, by the counters of the JVM, ms"
+        ),
+        "kernel_thread_ms": tidy.number("the same by the kernel's; side bridge only, ms"),
+        "jvm_process_ms": tidy.number("CPU of the process in the measured half, by the counters of the JVM, ms"),
+        "kernel_process_ms": tidy.number("the same by the kernel's; side bridge only, ms"),
+        "explicit_collections": tidy.whole("collections that somebody called for, in the log"),
+        "log_pauses": tidy.whole("pauses from the warm-up's start to the end of the measured half, by the log"),
+        "log_pause_ms": tidy.number("their total, ms"),
+        "recorder_pauses": tidy.whole("the same by Flight Recorder; side recorded only"),
+        "recorder_pause_ms": tidy.number("their total, ms"),
+    },
+    strict=True,
+    coerce=True,
+)
+
+SCHEMAS = {**columns.SCHEMAS, "witnesses": _WITNESSES}
+
+
+def _bridge_row(record: TrialRecord) -> tidy.Row:
+    row: tidy.Row = {**tidy.trial_row(record), **columns.packets_columns(record), "side": record.spec["side"]}
+    measured = tidy.read_trial(record, BridgeMeasurement).measurement
+    if measured is None:
+        return row
+    begin_ns, end_ns = measured["window"]
+    if (stops := stops_of(record)) is not None:
+        inside = [pause.duration_ns for pause in stops.pauses if begin_ns <= pause.start_ns < end_ns]
+        row |= {
+            "explicit_collections": len({pause.gc_id for pause in stops.pauses if pause.cause == _EXPLICIT}),
+            "log_pauses": len(inside), "log_pause_ms": sum(inside) / 1e6,
+        }  # fmt: skip
+    count, total_ns = measured["recorder"] or (None, None)
+    times: dict[str, Any] = {**measured, "recorder_pause_ns": total_ns}
+    for name in ("recorder_pause", "jvm_thread", "kernel_thread", "jvm_process", "kernel_process"):
+        ns = times[f"{name}_ns"]
+        row[f"{name}_ms"] = None if ns is None else ns / 1e6
+    return {
+        **row, "packets": sum(packets for _, _, packets in measured["measured"]), "recorder_pauses": count,
+        "ns_per_packet": tidy.ns_per_item(measured["measured"]), "checksum": measured["checksum"],
+        "counted": " ".join(map(str, measured["counts"])), "allocated_bytes": measured["allocated_bytes"],
+    }  # fmt: skip
+
+
+def _rows_of(record: TrialRecord) -> tidy.Tables:
+    return {"witnesses": [_bridge_row(record)]} if record.spec["mode"] == "bridge" else columns.batch_rows(record)
+
+
 STUDY = Study(
     name="instrument",
     notebook="01_instrument",
@@ -118,13 +183,13 @@ STUDY = Study(
         Mode(
             BridgeSpec,
             BridgeMeasurement,
-            summarise_bridge,
+            _bridge_row,
             "mode=bridge side=plain layout=heap runtime=25 collector=g1 strategy=alloc scale=0.02 packets=2000000",
         ),
     ),
     profile_model=InstrumentProfile,
     plan=plan_instrument,
-    tidy=tidy_instrument,
+    tidy=lambda records: tidy.frames(records, _rows_of, SCHEMAS),
     schemas=SCHEMAS,
     catalogue=catalogue,
     readable=READABLE,
