@@ -259,13 +259,12 @@ def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]]) -> None:
     points, box, gap = axis.figure.dpi / 72, axis.get_window_extent(), 1.35 * TEXT
     heights = [float(axis.transData.transform((1, height))[1]) / points for height, _, _ in named]
     order = sorted(range(len(named)), key=lambda one: heights[one])
-    placed, least, most = dict(enumerate(heights)), float(box.y0) / points, float(box.y1) / points
-    for place in order:
-        placed[place] = max(placed[place], least)
-        least = placed[place] + gap
-    for place in reversed(order):
-        placed[place] = min(placed[place], most)
-        most = placed[place] - gap
+    placed = list(heights)
+    for places, end, choose, step in ((order, box.y0, max, gap), (order[::-1], box.y1, min, -gap)):
+        free = float(end) / points
+        for place in places:
+            placed[place] = choose(placed[place], free)
+            free = placed[place] + step
     for place, (height, name, colour) in enumerate(named):
         axis.annotate(
             name, (1, height), xycoords=("axes fraction", "data"), xytext=(5, placed[place] - heights[place]),

@@ -79,8 +79,7 @@ class Launcher:
         parts += [compiled.source_set_of(needs.native)] if needs.native else []
         # Another preloaded library, foreign header, runtime or flag of the compiler makes another program.
         sources = self._sources_hash(*parts)
-        allocator = _preloaded(needs.allocator)
-        if allocator is not None:
+        if allocator := _preloaded(needs.allocator):
             sources = hashlib.sha256(sources.encode() + allocator.read_bytes()).hexdigest()[:16]
         boost = find_boost() if needs.boost else None
         others = [boost.version] if boost else []
@@ -178,10 +177,7 @@ def _why_no_native(allocator: str | None, boost: bool, memory_mb: int, memory_se
         return str(error)
     if preloaded and sys.platform != "linux":
         return f"the allocator {allocator} can be preloaded and confirmed on Linux only"
-    available_mb = available_memory_mb()
-    if memory_mb <= available_mb:
+    if memory_mb <= (available_mb := available_memory_mb()):
         return None
-    return (
-        f"the trial needs {memory_mb} MB, and this machine has {available_mb} MB available: "
-        f"choose a smaller {memory_setting}"
-    )
+    needed = f"the trial needs {memory_mb} MB, and this machine has {available_mb} MB available"
+    return f"{needed}: choose a smaller {memory_setting}"

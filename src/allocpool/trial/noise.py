@@ -10,8 +10,7 @@ import math
 import resource
 import statistics
 import time
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 from pydantic import Field
@@ -90,8 +89,7 @@ class Noise(Frozen):
     )
 
 
-@dataclass(frozen=True)
-class Activity:
+class Activity(NamedTuple):
     """What the system has counted since it started, of all processors (s) and of huge pages; None where it does not.
 
     Attributes:
@@ -146,10 +144,15 @@ class PaceMeter:
 
     def read(self) -> Pace | None:
         """Return the pace just now; takes about 15 ms."""
-        pace = self._read()
+        pace = None
+        if self._launch is not None:
+            ffi, library = native.load(self._launch)
+            found = ffi.new("ap_machine_pace *")
+            # Where no 32 MiB are left, a trial is not refused for that.
+            if library.ap_read_machine_pace(found) == library.AP_OK:
+                pace = Pace(**{name: getattr(found, name) for name in Pace.model_fields})
+                self._compute_ns.append(pace.compute_ns)
         self._last = (time.monotonic(), pace)
-        if pace:
-            self._compute_ns.append(pace.compute_ns)
         return pace
 
     def recent(self) -> Pace | None:
@@ -162,15 +165,6 @@ class PaceMeter:
     def usual_compute_ns(self) -> float | None:
         """Median of the readings so far; None where they are too few."""
         return statistics.median(self._compute_ns) if len(self._compute_ns) >= _USUAL_FROM else None
-
-    def _read(self) -> Pace | None:
-        if self._launch is None:
-            return None
-        ffi, library = native.load(self._launch)
-        found = ffi.new("ap_machine_pace *")
-        if library.ap_read_machine_pace(found) != library.AP_OK:
-            return None  # no 32 MiB are left: a trial is not refused for that
-        return Pace(compute_ns=found.compute_ns, latency_ns=found.latency_ns, bandwidth_gbs=found.bandwidth_gbs)
 
 
 class Watch:
@@ -185,9 +179,8 @@ class Watch:
 
     def close(self) -> tuple[Noise, float]:
         """Return the noise since this object was made, and the CPU time of children that ended since, s."""
-        activity = read_activity()
-        children = resource.getrusage(resource.RUSAGE_CHILDREN)
-        began = self._children
+        begun, activity = self._activity, read_activity()
+        began, children = self._children, resource.getrusage(resource.RUSAGE_CHILDREN)
         # Sums of times are rounded: of a child that took none the difference may be just below nothing.
         cpu_s = max(0.0, children.ru_utime + children.ru_stime - began.ru_utime - began.ru_stime)
         usual_ns = self._meter.usual_compute_ns
@@ -196,15 +189,15 @@ class Watch:
             before=self._before,
             after=self._meter.read(),
             usual_compute_ns=usual_ns,
-            steal_share=_steal_share(self._activity, activity),
-            other_cpu_share=_other_share(self._activity, activity, own_s),
+            steal_share=_steal_share(begun, activity),
+            other_cpu_share=_other_share(begun, activity, own_s),
             frequency_mhz=_frequency_mhz(),
             minor_faults=children.ru_minflt - began.ru_minflt,
             major_faults=children.ru_majflt - began.ru_majflt,
             voluntary_switches=children.ru_nvcsw - began.ru_nvcsw,
             involuntary_switches=children.ru_nivcsw - began.ru_nivcsw,
-            huge_pages_granted=_more(self._activity.huge_pages_granted, activity.huge_pages_granted),
-            huge_pages_refused=_more(self._activity.huge_pages_refused, activity.huge_pages_refused),
+            huge_pages_granted=_more(begun.huge_pages_granted, activity.huge_pages_granted),
+            huge_pages_refused=_more(begun.huge_pages_refused, activity.huge_pages_refused),
         )
         return noise, cpu_s
 
@@ -270,16 +263,13 @@ def look(meter: PaceMeter, seconds: float) -> Calm:
     """Return how noisy the machine is in the next seconds: its pace, and what others take."""
     begun_s = time.monotonic()
     watch = Watch(meter)
-    paces = []
+    logs: dict[str, list[float]] = {name: [] for name in Pace.model_fields}
     while time.monotonic() - begun_s < seconds:
-        pace = meter.read()
-        if pace:
-            paces.append(pace.model_dump())
+        for name, value in meter.read() or ():
+            logs[name].append(math.log(value))
         time.sleep(_PAUSE_S)
     noise, _ = watch.close()
-    spread = {
-        name: statistics.stdev(math.log(pace[name]) for pace in paces) for name in Pace.model_fields if len(paces) > 1
-    }
+    spread = {name: statistics.stdev(values) for name, values in logs.items() if len(values) > 1}
     return Calm(
         spread=spread, steal_share=noise.steal_share, other_cpu_share=noise.other_cpu_share,
         disturbed=disturbance(noise, DISTURBED_BEYOND), seconds=time.monotonic() - begun_s,

@@ -154,8 +154,7 @@ def checked_record(directory: Path) -> TrialRecord | None:
             _check_numbers(record.model_dump(include={"measurement", "noise"}), "record")
     except ValidationError as error:
         reason = error.errors()[0]
-        where = ".".join(map(str, reason["loc"]))
-        raise UserError(f"{where}: {reason['msg']}" if where else str(reason["msg"])) from None
+        raise UserError(": ".join(filter(None, [".".join(map(str, reason["loc"])), reason["msg"]]))) from None
     except (OSError, ValueError) as error:
         raise UserError(str(error)) from None
     if record.trial_id != directory.name:

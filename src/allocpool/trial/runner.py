@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -38,7 +39,7 @@ from allocpool.trial.launch import Launcher
 from allocpool.trial.noise import PaceMeter, Watch, disturbance
 from allocpool.trial.spec import TrialSpec
 
-TAIL_LINES = 20
+_TAIL_LINES = 20
 _LOOK_S = 0.5
 _TURN_S = 0.1
 _MACHINE_LOCK = "/tmp/allocpool.lock"
@@ -80,9 +81,9 @@ def task_for(spec: TrialSpec, launcher: Launcher, host: Host, raw: Path) -> Task
 
 def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list[_T]:
     """Return blocks in their order, the items of each in a random order that ``order_seed`` fixes."""
-    blocks: dict[int, list[_T]] = {}
+    blocks: dict[int, list[_T]] = defaultdict(list)
     for block, item in items:
-        blocks.setdefault(block, []).append(item)
+        blocks[block].append(item)
     ordered: list[_T] = []
     for block in sorted(blocks):
         random.Random(f"{order_seed}/{block}").shuffle(blocks[block])
@@ -258,9 +259,6 @@ def _outcome(
 
 def _tail(folder: Path) -> str:
     """Return the last lines of what the child printed, errors last."""
-    lines: list[str] = []
-    for name in (record.STDOUT, record.STDERR):
-        path = folder / name
-        if path.exists():
-            lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]
-    return "\n".join(lines[-TAIL_LINES:])
+    paths = [path for name in (record.STDOUT, record.STDERR) if (path := folder / name).exists()]
+    lines = [line for path in paths for line in path.read_text("utf-8", "replace").splitlines()[-_TAIL_LINES:]]
+    return "\n".join(lines[-_TAIL_LINES:])
