@@ -81,7 +81,7 @@ sns.axisgrid.Grid.tight_layout = lambda grid, *_args, **_kwargs: grid
 
 
 def size(columns: int, height: float) -> dict[str, Any]:
-    """Return the arguments ``height`` (inches) and ``aspect`` of seaborn for so many panels in a row."""
+    """Return seaborn's ``height`` (inches) and ``aspect`` for so many panels in a row."""
     return {"height": height, "aspect": WIDTH / columns / height}
 
 

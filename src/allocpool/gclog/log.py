@@ -8,14 +8,14 @@ from dataclasses import dataclass, fields, replace
 from itertools import islice, pairwise
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from allocpool.errors import UserError
 from allocpool.gclog import tables
 from allocpool.gclog.decorations import MONOTONIC_OR_UPTIME, UPTIME
-from allocpool.gclog.lines import Stripped
-from allocpool.gclog.reader import Records, UnreadLine, read_records
+from allocpool.gclog.reader import Facts, Records, UnreadLine, read_records
 
 _PART = re.compile(r"(\.\d+)?(\.(gz|bz2|xz|zst))?$")
 _OVERLAP_NS = 10**6
@@ -29,14 +29,12 @@ _CONCURRENT_KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class GcLog:
+@dataclass(kw_only=True)
+class GcLog(Facts):
     """What one log reports.
 
     ``collector``: ``serial parallel cms g1 zgc genzgc shenandoah genshenandoah epsilon``, or ``unknown`` where
-    neither the header nor the kinds of pauses say. ``clock``: ``monotonic`` (CLOCK_MONOTONIC), ``uptime``, ``wall``
-    (since 1970), ``monotonic or uptime`` (a lone nanosecond stamp that nothing distinguishes) or ``none``; every
-    ``start_ns`` is on it, in steps of ``resolution_ns``. ``span_ns``: first and last moment the log speaks of.
+    neither the header nor the kinds of pauses say.
 
     ``pauses``: one row per stop-the-world pause; those with ``nested`` lie inside another one and must be left out
     of sums (:attr:`outermost`). ``safepoints``: every stop of the threads, collection or not: ``duration_ns`` from
@@ -44,40 +42,25 @@ class GcLog:
     waited for memory. ``concurrent_phases``: work concurrent with the application, cycles marked ``cycle``. ``heap``:
     the heap before and after.
 
-    ``unread_count`` counts lines about stopped threads that were not understood; ``unread`` holds the first 100.
-    ``unfamiliar``: kinds of pauses, counted, that are not known here. ``repeated``: lines that stand a second time,
-    counted once. ``text_before``: lines read with other text before their decorations.
-    ``following_safepoint``: for each pause the row of the safepoint whose line comes next. ``missing_collections``:
-    numbers between the first and the last that no line has, at most 100,000: left out by the JVM, or lines
-    were lost.
-    ``parts``: the files that were read as one, the oldest first; ``run`` of ``runs``: which of the runs of a JVM that
-    they hold; ``apart``: given together with files that are named as parts of the same log, but are of another run.
-    ``times_named``: how often the run names its collector. ``stripped``: what was taken off all parts.
-    ``unfinished_pauses`` were seen to start but not to end; ``cut_tail`` is the last line if it was cut.
+    ``unread`` holds the first 100 lines that were not understood. ``unfamiliar``: kinds of pauses, counted, that are
+    not known here. ``following_safepoint``: for each pause the row of the safepoint whose line comes next.
+    ``missing_collections``: numbers between the first and the last that no line has, at most 100,000: left out by the
+    JVM, or lines were lost. ``parts``: the files that were read as one, the oldest first; ``run`` of ``runs``: which of
+    the runs of a JVM that they hold; ``apart``: given together with files that are named as parts of the same log, but
+    are of another run.
     """
 
     path: Path
     collector: str
-    jvm_version: str | None
-    clock: str
-    resolution_ns: int
-    span_ns: tuple[int, int] | None
     pauses: pd.DataFrame
     safepoints: pd.DataFrame
     stalls: pd.DataFrame
     concurrent_phases: pd.DataFrame
     heap: pd.DataFrame
     unread: tuple[UnreadLine, ...]
-    unread_count: int
     unfamiliar: tuple[str, ...]
-    repeated: int
-    text_before: int
     following_safepoint: tuple[int, ...]
     missing_collections: tuple[int, ...]
-    unfinished_pauses: int
-    cut_tail: str | None
-    times_named: int
-    stripped: Stripped
     parts: tuple[Path, ...]
     run: int
     runs: int
@@ -143,19 +126,16 @@ def _follows(earlier: GcLog, later: GcLog) -> bool:
 
 def _log(records: Records, parts: tuple[Path, ...], run: int, runs: int) -> GcLog:
     collector = _collector(records)
-    found = {field.name: getattr(records, field.name) for field in fields(GcLog) if hasattr(records, field.name)}
-    found |= {
-        schema.name: tables.table(schema, found[schema.name], collector)
+    facts = {each.name: getattr(records, each.name) for each in fields(Facts)} | {"span_ns": _span(records)}
+    rows: dict[str, Any] = {
+        schema.name: tables.table(schema, getattr(records, str(schema.name)), collector)
         for schema in (tables.PAUSES, tables.SAFEPOINTS, tables.STALLS, tables.CONCURRENT_PHASES, tables.HEAP)
     }
-    found |= {
-        "unread": tuple(records.unread),
-        "unfamiliar": tuple(sorted(records.unfamiliar)),
-        "following_safepoint": tuple(records.following_safepoint),
-        "span_ns": _span(records),
-        "missing_collections": _missing(records.collection_ids),
-    }
-    return GcLog(path=parts[0], collector=collector, parts=parts, run=run, runs=runs, **found)
+    return GcLog(
+        path=parts[0], collector=collector, parts=parts, run=run, runs=runs, unread=tuple(records.unread),
+        unfamiliar=tuple(sorted(records.unfamiliar)), following_safepoint=tuple(records.following_safepoint),
+        missing_collections=_missing(records.collection_ids), **facts, **rows,
+    )  # fmt: skip
 
 
 def _missing(numbers: set[int]) -> tuple[int, ...]:

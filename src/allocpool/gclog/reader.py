@@ -47,8 +47,34 @@ class UnreadLine:
     reason: str
 
 
-@dataclass
-class Records:
+@dataclass(kw_only=True)
+class Facts:
+    """What is known of a log apart from its rows.
+
+    ``clock``: ``monotonic`` (CLOCK_MONOTONIC), ``uptime``, ``wall`` (since 1970), ``monotonic or uptime`` (a lone
+    nanosecond stamp that nothing distinguishes) or ``none``; every ``start_ns`` is on it, in steps of
+    ``resolution_ns``. ``span_ns``: first and last moment the log speaks of. ``unread_count`` counts lines about stopped
+    threads that were not understood. ``repeated``: lines that stand a second time, counted once. ``text_before``: lines
+    read with other text before their decorations. ``unfinished_pauses`` were seen to start but not to end; ``cut_tail``
+    is the last line if it was cut. ``times_named``: how often the run names its collector. ``stripped``: what was taken
+    off all parts.
+    """
+
+    jvm_version: str | None = None
+    clock: str = NO_CLOCK
+    resolution_ns: int = 0
+    span_ns: tuple[int, int] | None = None
+    unread_count: int = 0
+    repeated: int = 0
+    text_before: int = 0
+    unfinished_pauses: int = 0
+    cut_tail: str | None = None
+    times_named: int = 0
+    stripped: Stripped = field(default_factory=Stripped)
+
+
+@dataclass(kw_only=True)
+class Records(Facts):
     """What was read, in the order of the file; the rows follow the schemas of :mod:`allocpool.gclog.tables`."""
 
     pauses: list[Row] = field(default_factory=list)
@@ -57,21 +83,10 @@ class Records:
     concurrent_phases: list[Row] = field(default_factory=list)
     heap: list[Row] = field(default_factory=list)
     unread: list[UnreadLine] = field(default_factory=list)
-    unread_count: int = 0
     unfamiliar: set[str] = field(default_factory=set)
-    repeated: int = 0
-    text_before: int = 0
-    stripped: Stripped = field(default_factory=Stripped)
     following_safepoint: list[int] = field(default_factory=list)
     collector_named: str | None = None
-    times_named: int = 0
-    jvm_version: str | None = None
     header_ns: int | None = None
-    clock: str = NO_CLOCK
-    resolution_ns: int = 0
-    span_ns: tuple[int, int] | None = None
-    cut_tail: str | None = None
-    unfinished_pauses: int = 0
     generational: bool = False
     young_collector: str | None = None
     collection_ids: set[int] = field(default_factory=set)

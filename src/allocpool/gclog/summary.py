@@ -46,11 +46,9 @@ class GcLogSummary:
     """The summary of one log.
 
     All ``_ms`` are milliseconds, None where the log does not report it. ``pauses`` and its totals leave out the
-    ``nested`` ones. ``mmu_pauses`` and ``mmu_stopped`` hold the minimum mutator utilisation (0 to 1) by window
-    length in milliseconds: of the pauses alone, and of everything that stops all threads (safepoints with the time
-    to reach them, and pauses). ``unread`` counts lines about stopped threads that were not understood,
-    ``violations`` lines that contradict each other. ``notes`` say what the reader of this summary must know about
-    the log.
+    ``nested`` ones. ``mmu_pauses`` and ``mmu_stopped`` hold the minimum mutator utilisation (0 to 1) by window length
+    in milliseconds: of the pauses alone, and of all that stops all threads (safepoints with the time to reach them, and
+    pauses). ``unread`` counts lines about stopped threads that were not understood, ``violations`` contradictions.
     """
 
     file: str
@@ -153,65 +151,47 @@ def _mmu(log: GcLog, stops: _Stops) -> dict[str, float | None]:
 
 
 def _notes(log: GcLog, violations: int) -> list[str]:
-    notes = []
-    if log.runs > 1:
-        notes.append(f"run {log.run} of {log.runs} of a JVM, summed apart: the clock or the collections start again")
-    if log.times_named > 1:
-        notes.append(
-            f"the collector is named {log.times_named} times: several JVMs may have written to this log at once"
-        )
-    if len(log.parts) > 1:
-        notes.append(f"{len(log.parts)} parts of a rotated log were read as one, in the order of their time stamps")
-    if log.apart:
-        notes.append("read apart from the other files of its name: their time stamps or collections do not go on from "
-                     "each other")  # fmt: skip
-    if log.stripped.utf_16:
-        notes.append("the text was UTF-16")
-    if log.stripped.cut_short:
-        notes.append("the compressed file was cut short, and read as far as it goes")
-    if log.stripped.json_lines:
-        notes.append(f"{log.stripped.json_lines} lines were JSON, of which the field log or message was read")
-    if log.unread_count:
-        notes.append(f"{log.unread_count} lines about stopped threads were not understood, the first is line "
-                     f"{log.unread[0].number}: {log.unread[0].text}")  # fmt: skip
-    if log.unfamiliar:
-        notes.append(f"kinds of pauses that are not known here, counted all the same: {', '.join(log.unfamiliar)}")
-    if log.text_before:
-        notes.append(f"{log.text_before} lines have other text before their decorations, which was stripped")
-    if log.repeated:
-        notes.append(f"{log.repeated} lines stand a second time, as of a second output, and were counted once")
-    if missing := log.missing_collections:
-        notes.append(f"no line has {len(missing):,} numbers of collections, the first is GC({missing[0]}): the JVM "
-                     "left them out, or lines were lost")  # fmt: skip
-    if log.cut_tail is not None:
-        notes.append(f"the log was cut in mid-line: {log.cut_tail}")
-    if log.unfinished_pauses:
-        notes.append(f"{log.unfinished_pauses} pauses start but do not end in this log")
-    if violations:
-        notes.append(f"{violations} lines contradict each other")
-    if log.safepoints.empty:
-        notes.append("no safepoints in this log, so the time to reach them is unknown: add safepoint to -Xlog")
-    if log.pauses.empty and log.collector in ("zgc", "genzgc", "unknown"):
-        notes.append("no pauses in this log: ZGC writes them with -Xlog:gc* only")
-    if log.clock == NO_CLOCK:
-        notes.append("the log has no time stamps: durations are known, times and utilisation are not")
-    return notes
+    missing, silent = log.missing_collections, log.pauses.empty and log.collector in ("zgc", "genzgc", "unknown")
+    first_unread = f"{log.unread[0].number}: {log.unread[0].text}" if log.unread else ""
+    notes = {
+        f"run {log.run} of {log.runs} of a JVM, summed apart: the clock or the collections start again": log.runs > 1,
+        f"the collector is named {log.times_named} times: several JVMs may have written to this log at once":
+            log.times_named > 1,
+        f"{len(log.parts)} parts of a rotated log were read as one, in the order of their time stamps":
+            len(log.parts) > 1,
+        "read apart from the other files of its name: their time stamps or collections do not go on from each other":
+            log.apart,
+        "the text was UTF-16": log.stripped.utf_16,
+        "the compressed file was cut short, and read as far as it goes": log.stripped.cut_short,
+        f"{log.stripped.json_lines} lines were JSON, of which the field log or message was read":
+            log.stripped.json_lines,
+        f"{log.unread_count} lines about stopped threads were not understood, the first is line {first_unread}":
+            log.unread_count,
+        f"kinds of pauses that are not known here, counted all the same: {', '.join(log.unfamiliar)}": log.unfamiliar,
+        f"{log.text_before} lines have other text before their decorations, which was stripped": log.text_before,
+        f"{log.repeated} lines stand a second time, as of a second output, and were counted once": log.repeated,
+        f"no line has {len(missing):,} numbers of collections, the first is GC({next(iter(missing), '')}): the JVM "
+        "left them out, or lines were lost": missing,
+        f"the log was cut in mid-line: {log.cut_tail}": log.cut_tail is not None,
+        f"{log.unfinished_pauses} pauses start but do not end in this log": log.unfinished_pauses,
+        f"{violations} lines contradict each other": violations,
+        "no safepoints in this log, so the time to reach them is unknown: add safepoint to -Xlog": log.safepoints.empty,
+        "no pauses in this log: ZGC writes them with -Xlog:gc* only": silent,
+        "the log has no time stamps: durations are known, times and utilisation are not": log.clock == NO_CLOCK,
+    }  # fmt: skip
+    return [note for note, holds in notes.items() if holds]
 
 
 @dataclass(frozen=True)
 class SelfCheck:
-    """What did not agree.
-
-    ``violations``: one row per disagreement (``check``, ``at_ns``, ``detail``). ``pauses_outside_safepoints``:
-    pauses that no logged safepoint covers, None for a log without safepoint lines.
-    """
+    """What did not agree: one row per disagreement (``check``, ``at_ns``, ``detail``), and the pauses that no logged
+    safepoint covers, None for a log without safepoint lines."""
 
     violations: pd.DataFrame
     pauses_outside_safepoints: int | None
 
     @property
     def count(self) -> int:
-        """How many disagreements were found."""
         return len(self.violations)
 
 

@@ -32,14 +32,10 @@ _TAIL_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Compilations:
-    """Compilations between two instants.
+    """Compilations between two instants, described in `allocpool.trial.noise.Noise`.
 
-    Attributes:
-        recompilations: those of code that had been compiled before at the same level.
-        deoptimizations: code that was given up, deoptimised or replaced by that of another level.
-        compiled_state: at the second instant, eight hex digits over which methods of the workload were compiled at
-            which levels: trials that have them in common ran the same methods at the same levels, if not the same
-            instructions.
+    ``compiled_state`` is of the second instant: trials that have it in common ran the same methods of the workload at
+    the same levels, if not the same instructions.
     """
 
     compilations: int = 0

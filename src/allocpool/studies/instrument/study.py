@@ -52,16 +52,12 @@ class InstrumentProfile(BatchProfile):
     bridge: Bridge = Bridge()
 
     @model_validator(mode="after")
-    def _contract_has_its_own_case(self) -> Self:
+    def _contract_has_its_own_case_and_reaches_the_store(self) -> Self:
         timed = {*self.cases, *(case for cells in self.groups.values() for case in cells.cases)}
         if self.contract_case in timed:
             raise ValueError(
                 f"contract_case {self.contract_case} is among the timed cases: the two are distinguished by it"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _contract_reaches_the_store(self) -> Self:
         settings: dict[str, Any] = {"language": "cpp", "layout": "flat", "strategy": "alloc"}
         sizes = PacketsSpec(**settings, mode="batch", case=self.contract_case, scale=self.scale)
         if self.contract_packets <= sizes.fill_packets:
@@ -88,29 +84,23 @@ def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Plann
 
 
 def _bridge(profile: InstrumentProfile, block: int) -> Iterator[Planned]:
+    common: dict[str, Any] = {"strategy": "alloc", "scale": profile.scale, "packets": profile.bridge.packets}
     for text, side in product(profile.bridge.configurations, SIDES):
         settings = Configuration.parse(text).model_dump(exclude_none=True)
-        yield Planned(
-            BridgeSpec(
-                **settings, side=side, strategy="alloc", scale=profile.scale, block=block,
-                packets=profile.bridge.packets,
-            )
-        )  # fmt: skip
+        yield Planned(BridgeSpec(**settings, **common, side=side, block=block))
 
 
 def _contract(profile: InstrumentProfile) -> Iterator[Planned]:
     for configuration, strategy in product(map(Configuration.parse, profile.configurations), CHOICES):
         if not configuration.offers(strategy) or no_such_pair(configuration, strategy) is not None:
             continue
-        settings: dict[str, Any] = {**configuration.model_dump(exclude_none=True), "timeout_s": profile.timeout_s}
+        settings: dict[str, Any] = configuration.model_dump(exclude_none=True) | {
+            "timeout_s": profile.timeout_s, "strategy": strategy, "case": profile.contract_case,
+            "scale": profile.scale, "packets": profile.contract_packets,
+        }  # fmt: skip
         if never_frees(configuration.collector):
             settings["heap_mb"] = profile.epsilon_heap_mb
-        yield Planned(
-            BatchSpec(
-                **settings, strategy=strategy, case=profile.contract_case, scale=profile.scale,
-                packets=profile.contract_packets,
-            )
-        )  # fmt: skip
+        yield Planned(BatchSpec(**settings))
 
 
 _EXPLICIT = "System.gc()"
@@ -175,18 +165,12 @@ def _rows_of(record: TrialRecord) -> tidy.Tables:
     return {"witnesses": [_bridge_row(record)]} if record.spec["mode"] == "bridge" else columns.batch_rows(record)
 
 
+_EXAMPLE = "mode=bridge side=plain layout=heap runtime=25 collector=g1 strategy=alloc scale=0.02 packets=2000000"
 STUDY = Study(
     name="instrument",
     notebook="01_instrument",
     question="Can the instrument be trusted?",
-    modes=(
-        Mode(
-            BridgeSpec,
-            BridgeMeasurement,
-            _bridge_row,
-            "mode=bridge side=plain layout=heap runtime=25 collector=g1 strategy=alloc scale=0.02 packets=2000000",
-        ),
-    ),
+    modes=(Mode(BridgeSpec, BridgeMeasurement, _bridge_row, _EXAMPLE),),
     profile_model=InstrumentProfile,
     plan=plan_instrument,
     tidy=lambda records: tidy.frames(records, _rows_of, SCHEMAS),
