@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from allocpool.errors import UserError
 from allocpool.gclog import GcLog, read_gc_log, self_check, summarise
 from allocpool.gclog.command import gclog_command
-from allocpool.gclog.tables import CONCURRENT_PHASES, HEAP, PAUSES, SAFEPOINTS, STALLS
+from allocpool.gclog.tables import HEAP, PAUSES, SAFEPOINTS, STALLS
 
 LOGS = Path(__file__).parent / "golden" / "logs"
 SAME_RUN = "17-g1-decorations"
@@ -320,7 +320,7 @@ def test_two_outputs_of_one_run_with_the_same_decorations_are_counted_once(name:
     content = golden_bytes(name)
     once = read_gc_log(write(tmp_path, content, "once.log"))
     log = read_gc_log(write(tmp_path, b"".join(line * 2 for line in content.splitlines(keepends=True))))
-    for table in ("pauses", "safepoints", "stalls", "concurrent_phases", "heap"):
+    for table in ("pauses", "safepoints", "stalls", "heap"):
         assert getattr(log, table).equals(getattr(once, table))
     assert once.repeated == 0 and log.repeated >= len(once.pauses) > 0
     assert log.unread_count == once.unread_count
@@ -351,8 +351,8 @@ def test_a_heap_over_its_capacity_is_found(tmp_path: Path) -> None:
 
 def checked(log: GcLog) -> list[pd.DataFrame]:
     """The tables of a log, held against their schemas."""
-    tables = (log.pauses, log.safepoints, log.stalls, log.concurrent_phases, log.heap)
-    schemas = (PAUSES, SAFEPOINTS, STALLS, CONCURRENT_PHASES, HEAP)
+    tables = (log.pauses, log.safepoints, log.stalls, log.heap)
+    schemas = (PAUSES, SAFEPOINTS, STALLS, HEAP)
     return [schema.validate(table) for schema, table in zip(schemas, tables, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""A garbage collection log as five tidy tables."""
+"""A garbage collection log as four tidy tables."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ class GcLog(Facts):
     ``pauses``: one row per stop-the-world pause; those with ``nested`` lie inside another one and must be left out
     of sums (:attr:`outermost`). ``safepoints``: every stop of the threads, collection or not: ``duration_ns`` from
     the request to the release, of it ``reaching_ns`` until the last thread stood. ``stalls``: single threads that
-    waited for memory. ``concurrent_phases``: work concurrent with the application, cycles marked ``cycle``. ``heap``:
-    the heap before and after.
+    waited for memory. ``heap``: the heap before and after.
 
     ``unread`` holds the first 100 lines that were not understood. ``unfamiliar``: kinds of pauses, counted, that are
     not known here. ``following_safepoint``: for each pause the row of the safepoint whose line comes next.
@@ -55,7 +54,6 @@ class GcLog(Facts):
     pauses: pd.DataFrame
     safepoints: pd.DataFrame
     stalls: pd.DataFrame
-    concurrent_phases: pd.DataFrame
     heap: pd.DataFrame
     unread: tuple[UnreadLine, ...]
     unfamiliar: tuple[str, ...]
@@ -129,7 +127,7 @@ def _log(records: Records, parts: tuple[Path, ...], run: int, runs: int) -> GcLo
     facts = {each.name: getattr(records, each.name) for each in fields(Facts)} | {"span_ns": _span(records)}
     rows: dict[str, Any] = {
         schema.name: tables.table(schema, getattr(records, str(schema.name)), collector)
-        for schema in (tables.PAUSES, tables.SAFEPOINTS, tables.STALLS, tables.CONCURRENT_PHASES, tables.HEAP)
+        for schema in (tables.PAUSES, tables.SAFEPOINTS, tables.STALLS, tables.HEAP)
     }
     return GcLog(
         path=parts[0], collector=collector, parts=parts, run=run, runs=runs, unread=tuple(records.unread),

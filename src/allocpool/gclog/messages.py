@@ -17,7 +17,6 @@ _SIZES = rb"(?: (\d\S*)->(\d[^(\s]*)(?:\((\d\S*)\))?)?"
 # y: the young collection of a minor cycle, Y: that of a major cycle, O: its old collection (generational ZGC)
 PHASE_END = re.compile(rb"(?:([yYO]): )?(Pause|Concurrent) ([^[]+?)" + _SIZES + rb" " + _NUMBER + rb"ms")
 PHASE_START = re.compile(rb"(?:[yYO]: )?Pause ")
-COLLECTION = re.compile(rb"((?:Garbage|Minor|Major) Collection) \((.*)\)")
 COLLECTION_END = re.compile(
     rb"((?:Garbage|Minor|Major) Collection) \((.*)\) (\d[^(\s]*)\(\d+%\)->(\d[^(\s]*)\(\d+%\)(?: " + _NUMBER + rb"s)?"
 )

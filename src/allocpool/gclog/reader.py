@@ -80,20 +80,20 @@ class Records(Facts):
     pauses: list[Row] = field(default_factory=list)
     safepoints: list[Row] = field(default_factory=list)
     stalls: list[Row] = field(default_factory=list)
-    concurrent_phases: list[Row] = field(default_factory=list)
     heap: list[Row] = field(default_factory=list)
     unread: list[UnreadLine] = field(default_factory=list)
     unfamiliar: set[str] = field(default_factory=set)
     following_safepoint: list[int] = field(default_factory=list)
     collector_named: str | None = None
     header_ns: int | None = None
+    concurrent: int = 0
     generational: bool = False
     young_collector: str | None = None
     collection_ids: set[int] = field(default_factory=set)
 
     def has_rows(self) -> bool:
         """Whether anything was read but who writes."""
-        return any((self.pauses, self.safepoints, self.stalls, self.concurrent_phases, self.heap))
+        return any((self.pauses, self.safepoints, self.stalls, self.concurrent, self.heap))
 
 
 _YOUNG_GENERATION_OF = {b"PSYoungGen: ": "parallel", b"ParNew: ": "cms", b"DefNew: ": "serial"}
@@ -153,7 +153,6 @@ class _Reader:
         self._nesting = Nesting(layout.resolution_ns)
         self._operation = ""
         self._trouble: dict[int | None, str] = {}
-        self._cycle_start: dict[int | None, int] = {}
         self._capacity_mb = _NAN
         self._read: tuple[dict[bytes, tuple[int, bytes]], dict[bytes, tuple[int, bytes]]] = ({}, {})
         self._first = first
@@ -204,7 +203,8 @@ class _Reader:
             if b"Pause " in message and tags in _PAUSE_TAGS:
                 self._pause(message, at_ns, gc_id, level, line, number)
             elif tags in _START_TAGS:
-                self._start(message, at_ns, gc_id, number)
+                if m.PHASE_START.match(message):
+                    self._nesting.starts(gc_id, number)
             elif tags in _CONCURRENT_TAGS and message.endswith(b"ms") and b"Concurrent " in message:
                 self._concurrent(message, at_ns, gc_id)
             else:
@@ -284,7 +284,7 @@ class _Reader:
             if message.endswith(b"ms"):
                 self._pause(message, at_ns, gc_id, b"", line, number)
             else:
-                self._start(message, at_ns, gc_id, number)
+                self._nesting.starts(gc_id, number)
         elif message.endswith(b"ms") and b"Concurrent " in message and gc_id is not None:
             self._concurrent(message, at_ns, gc_id)
         else:
@@ -318,29 +318,15 @@ class _Reader:
         if before is not None:
             self.records.heap.append((gc_id, f"Pause {name.kind}", name.cause, self._known(at_ns), *sizes))
 
-    def _start(self, message: bytes, at_ns: int, gc_id: int | None, number: int) -> None:
-        if m.PHASE_START.match(message):
-            self._nesting.starts(gc_id, number)
-        elif m.COLLECTION.fullmatch(message):
-            self._cycle_start[gc_id] = at_ns
-
     def _concurrent(self, message: bytes, at_ns: int, gc_id: int | None) -> None:
         match = m.PHASE_END.fullmatch(message)
         if match is None or match[2] != b"Concurrent":
             return
-        prefix, _, words, before, after, capacity, milliseconds = match.groups()
-        name = m.phase_name(words, prefix)
-        sizes = self._sizes(before, after, capacity)
-        self._phase(gc_id, name.kind, name.generation, at_ns, m.milliseconds_to_ns(milliseconds), *sizes)
+        self.records.concurrent += 1
+        prefix, _, words, before, after, capacity, _ = match.groups()
         if before is not None:
+            name, sizes = m.phase_name(words, prefix), self._sizes(before, after, capacity)
             self.records.heap.append((gc_id, f"Concurrent {name.kind}", name.cause, self._known(at_ns), *sizes))
-
-    def _phase(
-        self, gc_id: int | None, kind: str, generation: str, at_ns: int, duration_ns: int, *sizes: float
-    ) -> None:
-        cycle = kind.endswith(("Cycle", " Collection", " Generation"))
-        start_ns = self._known(at_ns - duration_ns)
-        self.records.concurrent_phases.append((gc_id, kind, generation, cycle, start_ns, duration_ns, *sizes))
 
     def _safepoint(self, message: bytes, at_ns: int, line: bytes, number: int) -> None:
         if match := m.SAFEPOINT.fullmatch(message):
@@ -369,13 +355,11 @@ class _Reader:
     def _other(self, message: bytes, at_ns: int, gc_id: int | None) -> None:
         records = self.records
         if match := m.COLLECTION_END.fullmatch(message):
-            self._collection(match.groups(), at_ns, gc_id)
-        elif m.COLLECTION.fullmatch(message):
-            self._cycle_start[gc_id] = at_ns
-        elif match := m.GENERATION_END.fullmatch(message):
-            generation = m.phase_name(b"", match[1]).generation
-            kind, duration_ns = f"{generation.title()} Generation", seconds_to_ns(match[2])
-            self._phase(gc_id, kind, generation, at_ns, duration_ns, _NAN, _NAN, _NAN)
+            name, sizes = match[1].decode(), (*map(m.megabytes, match.groups()[2:4]), self._capacity_mb)
+            records.heap.append((gc_id, name, match[2].decode("utf-8", "replace"), self._known(at_ns), *sizes))
+            records.generational |= name != "Garbage Collection"
+        elif m.GENERATION_END.fullmatch(message):
+            records.concurrent += 1
             records.generational = True
         elif match := m.STALL.fullmatch(message):
             duration_ns = m.milliseconds_to_ns(match[3])
@@ -398,19 +382,6 @@ class _Reader:
             records.jvm_version = match[1].decode("ascii", "replace")
         elif match := m.MAX_CAPACITY.match(message):
             self._capacity_mb = m.megabytes(match[1])
-
-    def _collection(self, groups: tuple[bytes | None, ...], at_ns: int, gc_id: int | None) -> None:
-        kind, cause, before, after, seconds = groups
-        assert kind is not None and cause is not None
-        name = kind.decode()
-        sizes = (m.megabytes(before or b""), m.megabytes(after or b""), self._capacity_mb)
-        start_ns = self._cycle_start.pop(gc_id, None)
-        self.records.heap.append((gc_id, name, cause.decode("utf-8", "replace"), self._known(at_ns), *sizes))
-        self.records.generational |= name != "Garbage Collection"
-        if seconds is not None:
-            self._phase(gc_id, name, "", at_ns, seconds_to_ns(seconds), *sizes)
-        elif start_ns is not None:
-            self._phase(gc_id, name, "", at_ns, at_ns - start_ns, *sizes)
 
     def _sizes(self, before: bytes | None, after: bytes | None, capacity: bytes | None) -> tuple[float, float, float]:
         return m.megabytes(before or b""), m.megabytes(after or b""), m.megabytes(capacity or b"")

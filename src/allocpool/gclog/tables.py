@@ -1,4 +1,4 @@
-"""The five tables of a garbage collection log and what must hold in each.
+"""The four tables of a garbage collection log and what must hold in each.
 
 Times are whole nanoseconds on the log's own clock (see :attr:`allocpool.gclog.GcLog.clock`); ``start_ns`` is
 missing where a log carries no time stamps. Sizes are MiB, as HotSpot prints them.
@@ -61,10 +61,6 @@ STALLS = _schema(
         "thread": _TEXT,
         **_TIMES,
     },
-)
-CONCURRENT_PHASES = _schema(
-    "concurrent_phases",
-    {**_GC_ID, "kind": _TEXT, "generation": _TEXT, "cycle": pa.Column("bool"), **_TIMES, **_SIZES},
 )
 HEAP = _schema(
     "heap",
