@@ -390,11 +390,8 @@ def svg(figure: Figure, key: str) -> str:
 
 
 def collector_key(language: object, collector: object) -> str:
-    """Return what the colour of a mark stands for: the collector of a Java configuration, or C++.
-
-    Raises:
-        UserError: an unknown collector; names the known ones.
-    """
+    """Return what the colour of a mark stands for: the collector of a Java configuration, or C++; UserError where the
+    collector is unknown."""
     return collector_named(str(collector)).name if language == "java" else CPP
 
 

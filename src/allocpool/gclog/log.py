@@ -19,7 +19,7 @@ from allocpool.gclog.reader import Facts, Records, UnreadLine, read_records
 
 _PART = re.compile(r"(\.\d+)?(\.(gz|bz2|xz|zst))?$")
 _OVERLAP_NS = 10**6
-_MISSING_KEPT = 100_000
+_MISSING_KEPT = 100_000  # a damaged number may be any
 
 _CONCURRENT_KINDS = {
     "g1": {"Cleanup"},
@@ -94,8 +94,8 @@ def read_runs(*paths: str | PathLike[str]) -> tuple[GcLog, ...]:
 def join_parts(read: Mapping[Path, tuple[GcLog, ...]]) -> Iterator[GcLog]:
     """The runs of several files, those that are named as parts of one rotated log read as one where their times fit."""
     groups: dict[tuple[Path, str], list[Path]] = {}
-    for file in read:
-        groups.setdefault(_rotated(file), []).append(file)
+    for file in read:  # ``gc.log.0.gz``, ``gc.log.1`` and ``gc.log`` are parts of one
+        groups.setdefault((file.parent, _PART.sub("", file.name)), []).append(file)
     for group in groups.values():
         files = sorted(group, key=lambda file: read[file][0].span_ns or (0, 0))
         alone = [log for file in files for log in read[file]]
@@ -105,11 +105,6 @@ def join_parts(read: Mapping[Path, tuple[GcLog, ...]]) -> Iterator[GcLog]:
             yield from read_runs(*files)
         else:
             yield from (replace(log, apart=True) for log in alone)
-
-
-def _rotated(file: Path) -> tuple[Path, str]:
-    """What the parts of a rotated log have in common: ``gc.log.0.gz``, ``gc.log.1`` and ``gc.log`` are one."""
-    return file.parent, _PART.sub("", file.name)
 
 
 def _follows(earlier: GcLog, later: GcLog) -> bool:
@@ -129,16 +124,13 @@ def _log(records: Records, parts: tuple[Path, ...], run: int, runs: int) -> GcLo
         schema.name: tables.table(schema, getattr(records, str(schema.name)), collector)
         for schema in (tables.PAUSES, tables.SAFEPOINTS, tables.STALLS, tables.HEAP)
     }
+    numbers = pairwise(sorted(records.collection_ids))
+    gaps = (number for before, after in numbers for number in range(before + 1, after))
     return GcLog(
         path=parts[0], collector=collector, parts=parts, run=run, runs=runs, unread=tuple(records.unread),
         unfamiliar=tuple(sorted(records.unfamiliar)), following_safepoint=tuple(records.following_safepoint),
-        missing_collections=_missing(records.collection_ids), **facts, **rows,
+        missing_collections=tuple(islice(gaps, _MISSING_KEPT)), **facts, **rows,
     )  # fmt: skip
-
-
-def _missing(numbers: set[int]) -> tuple[int, ...]:
-    gaps = (number for before, after in pairwise(sorted(numbers)) for number in range(before + 1, after))
-    return tuple(islice(gaps, _MISSING_KEPT))  # a damaged number may be any
 
 
 def _collector(records: Records) -> str:

@@ -16,11 +16,11 @@ from itertools import chain
 from pathlib import Path
 
 from allocpool.gclog import decorations
+from allocpool.gclog import lines as of_file
 from allocpool.gclog import messages as m
 from allocpool.gclog.decorations import NO_CLOCK, Layout, layout_of, seconds_to_ns
-from allocpool.gclog.lines import Stripped, blocks, interesting_lines
+from allocpool.gclog.lines import Stripped, refuse
 from allocpool.gclog.nesting import Nesting
-from allocpool.gclog.refusals import looks_like_jdk_8, refuse, refuse_binary, refuse_native_image
 
 _PAUSE_TAGS = (b"gc", b"gc,phases")
 _START_TAGS = (b"gc,start", b"gc,phases,start")
@@ -109,16 +109,16 @@ def read_records(*paths: Path) -> list[Records]:
     reader: _Reader | None = None
     first = last = b""
     lines_before = 0
-    for block in chain.from_iterable(blocks(path, stripped) for path in paths):
+    for block in chain.from_iterable(of_file.blocks(path, stripped) for path in paths):
         first, last = first or block, block
         layout = None if reader else decorations.layout_in(block)
         if layout is not None:
             reader = _Reader(layout, block)
         if reader is None:
             lines_before += block.count(b"\n")
-            refuse_binary(paths[0], first)
+            of_file.refuse_binary(paths[0], first)
             continue
-        indices, lines, count = interesting_lines(block)
+        indices, lines, count = of_file.interesting_lines(block)
         begins = 0
         for position, (index, line) in enumerate(zip(indices, lines, strict=True)):
             number = lines_before + index + 1
@@ -136,11 +136,13 @@ def read_records(*paths: Path) -> list[Records]:
     runs.append(reader.finish(last))
     undecorated = all(run.clock == NO_CLOCK for run in runs)  # JDK 8 can write safepoints in the words of JDK 11
     unnamed = [run for run in runs if run.collector_named is None]
-    if not any(run.has_rows() or run.collector_named for run in runs) or (undecorated and looks_like_jdk_8(first)):
+    if not any(run.has_rows() or run.collector_named for run in runs) or (
+        undecorated and of_file.looks_like_jdk_8(first)
+    ):
         refuse(paths[0], first)
     # GraalVM's own serial collector never names itself.
     if any(row[1] in ("Full GC", "Incremental GC") for run in unnamed for row in run.pauses):
-        refuse_native_image(paths[0])
+        of_file.refuse_native_image(paths[0])
     for run in runs:
         run.stripped = stripped
     return runs

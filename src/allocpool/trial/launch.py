@@ -27,11 +27,8 @@ from allocpool.trial.spec import Jvm, Needs, TrialSpec
 
 
 class Launcher:
-    """Resolves specs against this machine as it is now.
-
-    Answers are kept for the launcher's lifetime: a notebook's kernel lives for days, and a source that was edited since
-    must be built and named anew by the next campaign.
-    """
+    """Resolves specs against this machine as it is now; answers are kept for its lifetime alone, as a source that was
+    edited since must be built and named anew by the next campaign."""
 
     def __init__(self) -> None:
         self._library = cache(compiled.native_library)

@@ -35,10 +35,6 @@ REASONS = {
 _STOLEN, _TAKEN, _CHANGED, _SLOWER = REASONS
 _USUAL_FROM = 20
 """Readings whose median is called the usual pace."""
-_PAUSE_S = 0.05
-"""Between the readings of `look`, so that it does not keep the machine busy."""
-_STILL_VALID_S = 0.5
-"""The reading after a trial is the one before the next, if that starts so soon."""
 
 
 class Pace(Frozen):
@@ -156,10 +152,9 @@ class PaceMeter:
         return pace
 
     def recent(self) -> Pace | None:
-        """Return the last reading where it is still valid, else a new one."""
-        if self._last and time.monotonic() - self._last[0] < _STILL_VALID_S:
-            return self._last[1]
-        return self.read()
+        """Return the last reading, such as that after a trial for the next one, if it is no older than 0.5 s, or a new
+        one."""
+        return self._last[1] if self._last and time.monotonic() - self._last[0] < 0.5 else self.read()
 
     @property
     def usual_compute_ns(self) -> float | None:
@@ -267,7 +262,7 @@ def look(meter: PaceMeter, seconds: float) -> Calm:
     while time.monotonic() - begun_s < seconds:
         for name, value in meter.read() or ():
             logs[name].append(math.log(value))
-        time.sleep(_PAUSE_S)
+        time.sleep(0.05)  # so that looking does not keep the machine busy
     noise, _ = watch.close()
     spread = {name: statistics.stdev(values) for name, values in logs.items() if len(values) > 1}
     return Calm(

@@ -41,9 +41,6 @@ from allocpool.trial.spec import TrialSpec
 
 _TAIL_LINES = 20
 _LOOK_S = 0.5
-_TURN_S = 0.1
-_MACHINE_LOCK = "/tmp/allocpool.lock"
-_HOLDER_LETTERS = 300
 _NO_MEMORY = re.compile(
     "cannot allocate memory|could not reserve enough space|could not allocate|insufficient memory|std::bad_alloc"
     "|MemoryError", re.IGNORECASE,
@@ -94,17 +91,13 @@ def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list
 @contextmanager
 def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
     """Hold the machine for measuring into ``folder``: a second campaign at the same time would spoil both. It is waited
-    for ``patience_s`` seconds at most.
+    for ``patience_s`` seconds at most; then a UserError names its process and folder.
 
     The lock is one file for all users of the machine, ``ALLOCPOOL_LOCK`` or a name in ``/tmp`` that does not depend on
-    the environment. It is free as soon as its process has died.
-
-    Raises:
-        UserError: another campaign is measuring on this machine; names its process and folder. Or the lock is no
-            regular file, or can't be opened.
+    the environment. It is free as soon as its process has died. UserError where it can't be opened, too.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = Path(os.environ.get("ALLOCPOOL_LOCK") or _MACHINE_LOCK)
+    path = Path(os.environ.get("ALLOCPOOL_LOCK") or "/tmp/allocpool.lock")
     try:
         descriptor = open_lock(path)
     except OSError as error:
@@ -116,9 +109,9 @@ def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             if time.monotonic() >= ends_s:
-                holder = printable(lock.read(_HOLDER_LETTERS)).strip() or "unknown"
+                holder = printable(lock.read(300)).strip() or "unknown"
                 raise UserError(f"another campaign is measuring on this machine ({holder}): wait for it or stop it")
-            time.sleep(_TURN_S)
+            time.sleep(0.1)
         lock.truncate(0)
         lock.write(f"process {os.getpid()}, into {folder}")
         lock.flush()

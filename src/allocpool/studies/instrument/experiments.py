@@ -35,8 +35,6 @@ TRACES = {name: WATCHED[name][0] for name in _WATCHED} | {
 }
 """What a trial records that could go with its speed."""
 _CELL = list(cell_data.CONFIGURATION)
-_LEAST_FREEDOM = 8
-_LEAST_OF_A_CELL = 3
 
 
 def usual(trials: pd.DataFrame) -> pd.DataFrame:
@@ -117,10 +115,10 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
     for name, what in TRACES.items():
         known = done.reindex(columns=[*_CELL, "ns_per_packet", name]).dropna(subset=[name])
         values = known.groupby(_CELL, observed=True)[name]
-        known = known[(values.transform("size") >= _LEAST_OF_A_CELL) & (values.transform("nunique") > 1)]
+        known = known[(values.transform("size") >= 3) & (values.transform("nunique") > 1)]
         cells = known.astype({name: float}).groupby(_CELL, observed=True)
         freedom = len(known) - cells.ngroups - 1
-        if freedom >= _LEAST_FREEDOM:
+        if freedom >= 8:
             ranks = cells[["ns_per_packet", name]].rank(pct=True)
             middle = ranks.groupby([known[key] for key in _CELL], observed=True).transform("mean")
             r = float(np.corrcoef((ranks - middle).to_numpy(dtype=np.float64), rowvar=False)[0, 1])

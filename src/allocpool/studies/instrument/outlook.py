@@ -17,11 +17,7 @@ from allocpool.trial.noise import DISTURBED_BEYOND, Calm, look
 from allocpool.trial.spec import Frozen
 
 LOOK_S = 2.0
-"""How long the machine is observed."""
 MINUTES = 20.0
-_POWER = 0.8
-_FEWEST_TRIALS = 3
-"""Of a cell whose spread counts."""
 _NAMES = {"compute_ns": "computing", "latency_ns": "latency of memory", "bandwidth_gbs": "bandwidth of memory"}
 
 
@@ -101,7 +97,7 @@ def smallest_effect(spread: float, trials: int) -> float | None:
     if look is None:
         return None
     freedom = 2 * look - 2
-    quantiles = special.stdtrit(freedom, 1 - nominal_level(ALPHA, look) / 2) + special.stdtrit(freedom, _POWER)
+    quantiles = special.stdtrit(freedom, 1 - nominal_level(ALPHA, look) / 2) + special.stdtrit(freedom, 0.8)
     return math.expm1(float(quantiles) * spread * math.sqrt(2 / look))
 
 
@@ -126,7 +122,7 @@ def _spread_within_cells(profile: str) -> tuple[float | None, int]:
         costs = cells.with_cost(tables["trials"])
         logs = costs["ns_per_packet"].astype(float).map(math.log)
         groups = logs.groupby([costs[column] for column in cells.CONFIGURATION], observed=True)
-        spreads = groups.std()[groups.count() >= _FEWEST_TRIALS]
+        spreads = groups.std()[groups.count() >= 3]
         if len(spreads):
             return float(spreads.median()), len(spreads)
     return None, 0
