@@ -29,14 +29,9 @@ _OFFLINE = "in offline mode"
 
 @dataclass(frozen=True)
 class JavaBuild:
-    """The compiled jars of one Maven module and what they were made with.
+    """The compiled jars of one Maven module (folder under ``workloads/``), its own first, and what they were made with.
 
-    Attributes:
-        module: folder name under ``workloads/``.
-        classpath: its jar first, then the jars it depends on.
-        code_hash: hash of its sources and its siblings' (``code_hash("<module>-java")``).
-        release: the Java release it is compiled for: it runs on that and on newer ones.
-        javac_version: the JDK that compiled it.
+    ``code_hash`` is of its sources and its siblings'. It runs on Java ``release``, for which it is compiled, and newer.
     """
 
     module: str

@@ -68,17 +68,10 @@ cache."""
 
 @dataclass(frozen=True)
 class NativeBuild:
-    """A compiled native library and what it was made with.
+    """A compiled native library, with its C header as it was then, and what it was made with.
 
-    Attributes:
-        library: the shared library.
-        header: the C header that belongs to it, as it was when it was built.
-        code_hash: hash of its sources.
-        compiler: path of the C++ compiler.
-        compiler_version: the first line of its version.
-        flags: what it was called with for the library's first source file.
-        programs: executables that belong to it, by name. ``packets_driver`` is a process that receives a number of
-            packets and ends, for tools that count over a process.
+    ``flags`` are those of its first source file. ``programs``: executables that belong to it, by name;
+    ``packets_driver`` receives a number of packets and ends, for tools that count over a process.
     """
 
     library: Path

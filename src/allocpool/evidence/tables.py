@@ -132,7 +132,6 @@ def verdicts_table(
 
 
 def _cell(value: Any) -> str:
-    """Return a cell as HTML, empty where there is no value."""
     return "" if value is None or value != value else html.escape(_figure(value))
 
 

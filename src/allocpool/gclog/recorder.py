@@ -1,9 +1,7 @@
 """The log against Flight Recorder: two independent records of the same run.
 
-``jdk.GCPhasePause`` is one event per pause, timed by the JVM at other points of its code than the log line: for
-stop-the-world collectors the totals agree within 0.5%, for Shenandoah within 1.3%, for ZGC within about 6%, as the
-recorder misses a few pauses at start and exit. Writing the log costs time inside one of the two intervals but not
-the other: microseconds for each line of a pause, which shows where pauses are short and their lines many.
+``jdk.GCPhasePause`` is one event per pause, timed by the JVM at other points of its code than the log line. Writing the
+log costs time inside one of the two intervals but not the other: microseconds for each line of a pause.
 """
 
 from __future__ import annotations

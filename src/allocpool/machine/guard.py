@@ -33,8 +33,6 @@ for group in groups:
     except OSError:
         pass
 """
-
-
 MAKE = "ALLOCPOOL_MAKE"
 """Environment variable in which `make` gives a command its process id."""
 _PR_SET_PDEATHSIG = 1

@@ -88,10 +88,8 @@ class Noise(Frozen):
 class Activity(NamedTuple):
     """What the system has counted since it started, of all processors (s) and of huge pages; None where it does not.
 
-    Attributes:
-        steal_s: time that they would have run, and the hypervisor ran somebody else (proc_stat(5)).
-        huge_pages_granted: transparent huge pages given at a fault, or put together later.
-        huge_pages_refused: faults that asked for one and got small pages.
+    ``steal_s``: they would have run, and the hypervisor ran somebody else (proc_stat(5)). ``huge_pages_granted`` at a
+    fault, or put together later; ``huge_pages_refused``: faults that asked for one and got small pages.
     """
 
     total_s: float
@@ -238,13 +236,10 @@ def disturbance(noise: Noise, limit: float | None) -> str | None:
 
 
 class Calm(Frozen):
-    """How noisy the machine is while nothing is measured.
+    """How noisy the machine is while nothing is measured, over so many seconds.
 
-    Attributes:
-        spread: standard deviations of the logarithms of the pace's readings, by name; empty where none was read.
-        steal_share, other_cpu_share: as in `Noise`.
-        disturbed: in words, what would flag a trial now.
-        seconds: length of the observation.
+    ``spread``: standard deviations of the logarithms of the pace's readings, by name; empty where none was read.
+    ``disturbed``: in words, what would flag a trial now. The others are as in `Noise`.
     """
 
     spread: dict[str, float]

@@ -111,10 +111,8 @@ class TrialRecord(Frozen):
 
 
 def trial_id(spec: TrialSpec, code_hash: str, host_id: str) -> str:
-    """Return the name of a trial: 16 hex digits of SHA-256 over its spec, the code that it runs and the host.
-
-    The time-out is left out: it changes what is given up on, never what is measured.
-    """
+    """Return the name of a trial: 16 hex digits of SHA-256 over its spec, the code that it runs and the host; not over
+    the time-out, which never changes what is measured."""
     stated = json.dumps(spec.model_dump(mode="json", exclude={"timeout_s"}), sort_keys=True)
     return hashlib.sha256(f"{stated}\n{code_hash}\n{host_id}".encode()).hexdigest()[:16]
 

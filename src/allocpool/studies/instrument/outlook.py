@@ -25,13 +25,11 @@ class Outlook(Frozen):
     """The noise of now, and what follows for a campaign.
 
     Attributes:
-        calm: what was observed of the machine.
         trials: of each cell in ``minutes``, all studies sharing them: of primary questions' cells where the profile is
             sequential, of all cells where its plan is fixed.
         spread: standard deviation of the logarithm of the costs of one cell's trials, the median over ``cells``; None
             where no campaign has been measured.
-        smallest_effect: share by which two configurations must differ so that 80% of such comparisons show it; None
-            where nothing can be shown, or is known.
+        smallest_effect: see there; None where nothing can be shown, or is known.
         effect_that_matters: the smallest ratio that questions of the profile ask for.
     """
 
