@@ -15,8 +15,7 @@ from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.packets.specs import DEFAULT_COLLECTOR, DEFAULT_RUNTIME, SET_UP_S
 from allocpool.runtimes.collectors import require_combination
 from allocpool.studies.buffered_io import limits
-from allocpool.trial.needs import Jvm, Needs
-from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
 Server = Literal["java", "cpp"]
 Threads = Literal["platform", "virtual"]

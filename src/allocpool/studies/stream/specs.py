@@ -17,8 +17,7 @@ from allocpool.machine.host import usable_cores
 from allocpool.packets.specs import DEFAULT_RUNTIME
 from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.runtimes.collectors import collector_named, collectors_that, require_combination
-from allocpool.trial.needs import Jvm, Needs
-from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
 Aggregate = Literal["boxed", "garbage_free"]
 Processors = Literal["cooperative", "native", "platform", "virtual"]

@@ -23,8 +23,7 @@ from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import check_combination, collector_named
 from allocpool.studies.your_workload import sizes as distribution
 from allocpool.studies.your_workload.replay import read_trace
-from allocpool.trial.needs import Jvm, Needs
-from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
 Layout = Literal["array", "heap", "native", "malloc"]
 Strategy = Literal["alloc", "pool", "mix", "netty", "reuse"]
