@@ -22,8 +22,8 @@ from allocpool.decisions import decide, judged_by
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
-from allocpool.studies.your_workload import check, packets, saved, story
-from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
+from allocpool.studies.your_workload import check, packets, reader, story
+from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Machine, advise
 from allocpool.studies.your_workload.course import more_to_stand
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import Recording, read_recording
@@ -37,7 +37,7 @@ NOTHING_GIVEN: dict[str, Any] = dict.fromkeys(OWN)
 KEYS = {"answer", "effect", "headroom", "turns_at", "minutes_more", "parameters"}
 
 
-class Laboratory:
+class Laboratory(Machine):
     """Trials with a known truth: ``ratio`` of allocation's cost, the rate at which half of the trials lose."""
 
     def __init__(
@@ -400,7 +400,7 @@ def test_parameters_are_understood_in_the_units_of_their_names() -> None:
 
 def test_an_advice_in_a_file_is_the_same_and_says_where_it_was_measured(tmp_path: Path) -> None:
     found, file = ask(Laboratory(lambda _: 1.4), minutes=6.0, kept="1%"), tmp_path / "advice.json"
-    saved.save(found, file)
+    reader.save(found, file)
     again = advice_for(NOTHING_GIVEN | {"saved": str(file)})
     assert again.as_json() | {"ended": found.ended} == found.as_json()
     assert again.of.trials == found.of.trials and again.turns
@@ -422,7 +422,7 @@ def test_a_file_that_holds_no_advice_is_a_line(tmp_path: Path, content: bytes | 
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(UserError, match=says) as caught:
-        saved.read(file)
+        reader.read(file)
     assert str(file) in str(caught.value) and "\n" not in str(caught.value)
 
 

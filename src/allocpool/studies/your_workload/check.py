@@ -18,7 +18,7 @@ from allocpool import home
 from allocpool.campaign.hosts import called
 from allocpool.machine.host import Host
 from allocpool.stats import ends, significant
-from allocpool.studies.your_workload.advice import INTERRUPTED, Advice, Laboratory, advise
+from allocpool.studies.your_workload.advice import EFFECT, INTERRUPTED, Advice, Machine, advise
 from allocpool.studies.your_workload.course import course
 from allocpool.studies.your_workload.findings import UNDECIDED, Findings, Place
 from allocpool.studies.your_workload.workload import ALLOC, Cell, understood
@@ -50,9 +50,7 @@ _COLUMNS = [
 ]  # fmt: skip
 
 
-def check(
-    name: str, minutes: float | None, long_minutes: float | None, laboratory: Laboratory
-) -> tuple[Advice, Advice]:
+def check(name: str, minutes: float | None, long_minutes: float | None, machine: Machine) -> tuple[Advice, Advice]:
     """Advise on a workload of `WORKLOADS`, and measure it at length; what is on record already counts. With None
     nothing is measured.
 
@@ -61,7 +59,7 @@ def check(
     """
     workload, advices = understood(WORKLOADS[name]), []
     for limit, plan, block in ((minutes, course, 0), (long_minutes, _in_turns, _APART)):
-        advices.append(advise(workload, limit, laboratory, plan=plan, first_block=block))
+        advices.append(advise(workload, limit, machine, plan=plan, first_block=block))
         if advices[-1].ended == INTERRUPTED:
             raise KeyboardInterrupt
     return advices[0], advices[1]
@@ -81,7 +79,7 @@ def row_of(name: str, advice: Advice, long: Advice, host: Host) -> dict[str, Any
         "advice": advice.answer, "at_length": long.answer,
     }  # fmt: skip
     for prefix, one in (("", advice), ("long_", long)):
-        row |= {f"{prefix}{part}": getattr(one.decision, part) for part in ("ratio", "low", "high", "n")}
+        row |= {f"{prefix}{part}": getattr(one.decision, part) for part in EFFECT}
         row[f"{prefix}minutes"] = round(one.minutes, 2)
     return row
 
@@ -120,9 +118,7 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     ratios = {
         prefix: [
             f"{significant(ratio)} ({ends(low, high)}), n = {n}"
-            for ratio, low, high, n in rows[[f"{prefix}{part}" for part in ("ratio", "low", "high", "n")]].itertuples(
-                index=False
-            )
+            for ratio, low, high, n in rows[[f"{prefix}{part}" for part in EFFECT]].itertuples(index=False)
         ]
         for prefix in ("", "long_")
     }

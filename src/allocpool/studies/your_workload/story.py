@@ -16,16 +16,13 @@ from allocpool.stats import significant
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
 from allocpool.studies.your_workload.cells import pairs
 from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
-from allocpool.studies.your_workload.headroom import CPU, MEMORY, NOT_SEEN, PAUSE, STALLS
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE, Workload
 
 NAMES = {
     ALLOC: "allocation", POOL: "the pool", MIX: "a small pool with overflow", NETTY: "Netty's pool",
     REUSE: "one buffer used again", "fitted": "the pool with fitted classes", "zeroed": "the pool that clears",
 }  # fmt: skip
-_LIMITS = {
-    PAUSE: "pauses of the collector", CPU: "CPU", MEMORY: "memory", STALLS: "waits for memory", NOT_SEEN: "not seen",
-}  # fmt: skip
+_LIMITS = {"pause": "pauses of the collector", "stalls": "waits for memory"}
 PARAMETERS = {
     "in_flight": "in flight", "bytes": "bytes a message", "kept": "share kept", "live": "other live data, MiB",
     "garbage": "other garbage, MiB/s",
@@ -88,7 +85,7 @@ def headroom(advice: Advice) -> pd.DataFrame:
             "strategy": NAMES[name], "begins to lose at": _figure(room.rate_per_s), "from": _figure(room.low_per_s),
             "to": _figure(room.high_per_s), "times your rate": _figure(room.factor, 2),
             "held": _figure(room.held_per_s), "lost": _figure(room.lost_per_s),
-            "limited by": _LIMITS[room.limited_by], "n": room.trials,
+            "limited by": _LIMITS.get(room.limited_by, room.limited_by), "n": room.trials,
         }
         for name, room in advice.headroom.items() if room.trials
     ]  # fmt: skip
