@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from allocpool.errors import UserError
-from allocpool.studies.your_workload.sizes import LARGEST_BYTES, MOST_SIZES, SMALLEST_BYTES, Sizes, checked_sizes
+from allocpool.studies.your_workload.sizes import MOST_SIZES, Sizes, checked_sizes, within
 
 RECORD = struct.Struct("<qqii")
 """Time in nanoseconds since the first, fold of the bytes, length, nothing."""
@@ -38,7 +38,6 @@ _FOREIGN = {
     b"\x34\xcd\xb2\xa1": ("modified pcap", ""),
 }  # fmt: skip
 """What other files begin with: their kind, and the command that unpacks them; without one, editcap converts."""
-_PACKETS_A_WRITE = 4096
 
 
 @dataclass(frozen=True)
@@ -120,22 +119,15 @@ def prepare(capture: Path, folder: Path) -> Trace:
     scratch = folder / f".trace-{os.getpid()}"
     try:
         with scratch.open("wb") as into, capture.open("rb") as file:
-            records: list[bytes] = []
-            for time_ns, wire_bytes, data in _up_to_a_cut(_packets(file, place), place, notes):
-                if place.packets > MOST_PACKETS:
-                    raise UserError(f"the capture {capture} has more than {MOST_PACKETS} packets: cut it")
-                due_ns = clock.at(time_ns)
-                if due_ns >= _LATEST_NS:
-                    raise UserError(
-                        f"the capture {capture} has packet {place.packets} {due_ns / _GAP_NS / 365:,.0f} years "
-                        "after its first: the resolution of its times is wrong"
-                    )
-                fold = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
-                length = min(LARGEST_BYTES, max(SMALLEST_BYTES, wire_bytes))
-                records.append(RECORD.pack(due_ns, fold, length, 0))
-                if len(records) == _PACKETS_A_WRITE:
-                    _write(into, written, records)
-            _write(into, written, records)
+            try:
+                for time_ns, wire_bytes, data in _packets(file, place):
+                    record = _record(clock.at(time_ns), wire_bytes, data, place.packets, capture)
+                    written.update(record)
+                    into.write(record)
+            except _Cut as cut:
+                if not place.packets:
+                    raise
+                notes.append(f"The capture is cut after packet {place.packets:,}, at byte {place.offset:,}: {cut}.")
         if not place.packets:
             raise UserError(f"the capture {capture} holds no packet")
         prepared = folder / f"{written.hexdigest()[:16]}.trace"
@@ -151,11 +143,16 @@ def prepare(capture: Path, folder: Path) -> Trace:
     return replace(read_trace(prepared), notes=(*notes, *clock.notes()))
 
 
-def _write(file: BinaryIO, written: hashlib._Hash, records: list[bytes]) -> None:
-    data = b"".join(records)
-    written.update(data)
-    file.write(data)
-    records.clear()
+def _record(due_ns: int, wire_bytes: int, data: bytes, packet: int, capture: Path) -> bytes:
+    if packet > MOST_PACKETS:
+        raise UserError(f"the capture {capture} has more than {MOST_PACKETS} packets: cut it")
+    if due_ns >= _LATEST_NS:
+        raise UserError(
+            f"the capture {capture} has packet {packet} {due_ns / _GAP_NS / 365:,.0f} years after its first: the "
+            "resolution of its times is wrong"
+        )
+    fold = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
+    return RECORD.pack(due_ns, fold, within(wire_bytes), 0)
 
 
 def read_trace(path: Path) -> Trace:
@@ -191,16 +188,6 @@ Packet = tuple[int | None, int, bytes]
 """(time in nanoseconds, bytes on the wire, bytes captured); time None where the file has none"""
 
 
-def _up_to_a_cut(packets: Iterator[Packet], place: _Place, notes: list[str]) -> Iterator[Packet]:
-    """The packets; where the last one is cut, that is noted."""
-    try:
-        yield from packets
-    except _Cut as cut:
-        if not place.packets:
-            raise
-        notes.append(f"The capture is cut after packet {place.packets:,}, at byte {place.offset:,}: {cut}.")
-
-
 def _packets(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     """Every packet in the order of the file; ``place`` counts those that were read."""
     magic = file.read(16)
@@ -209,10 +196,7 @@ def _packets(file: BinaryIO, place: _Place) -> Iterator[Packet]:
         if magic.startswith(begin):
             command = f"{unpack} {file.name}" if unpack else f"editcap -F pcap {file.name} capture.pcap"
             raise UserError(f"{file.name} is a file of {kind}, neither pcap nor pcapng: {command}")
-    if magic.startswith(b"\x0a\x0d\x0d\x0a"):
-        yield from _pcapng(file, place)
-    else:
-        yield from _pcap(file, place)
+    yield from _pcapng(file, place) if magic.startswith(b"\x0a\x0d\x0d\x0a") else _pcap(file, place)
 
 
 def _exactly(file: BinaryIO, count: int) -> bytes:
@@ -227,19 +211,16 @@ def _exactly(file: BinaryIO, count: int) -> bytes:
 def _pcap(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     from dpkt import pcap
 
-    kinds = {
-        (pcap.TCPDUMP_MAGIC, ">"): (pcap.PktHdr, 1000), (pcap.TCPDUMP_MAGIC, "<"): (pcap.LEPktHdr, 1000),
-        (pcap.TCPDUMP_MAGIC_NANO, ">"): (pcap.PktHdr, 1), (pcap.TCPDUMP_MAGIC_NANO, "<"): (pcap.LEPktHdr, 1),
-    }  # fmt: skip
     start = _exactly(file, pcap.FileHdr.__hdr_len__)
-    magics = [(struct.unpack(f"{order}I", start[:4])[0], order) for order in "<>"]
-    known = [kinds[magic] for magic in magics if magic in kinds]
-    if not known:
+    for order, header in (("<", pcap.LEPktHdr), (">", pcap.PktHdr)):
+        (magic,) = struct.unpack(f"{order}I", start[:4])
+        if unit_ns := {pcap.TCPDUMP_MAGIC: 1000, pcap.TCPDUMP_MAGIC_NANO: 1}.get(magic):
+            break
+    else:
         raise UserError(
             f"{file.name} begins as neither pcap nor pcapng does: editcap -F pcap {file.name} capture.pcap converts "
             "what Wireshark can read"
         )
-    header, unit_ns = known[0]
     place.offset = file.tell()
     while more := file.read(1):
         packet = header(more + _exactly(file, header.__hdr_len__ - 1))
@@ -253,6 +234,11 @@ def _pcapng(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     import dpkt
     from dpkt import pcapng
 
+    read = {
+        pcapng.PCAPNG_BT_IDB: (pcapng.InterfaceDescriptionBlock, pcapng.InterfaceDescriptionBlockLE),
+        pcapng.PCAPNG_BT_EPB: (pcapng.EnhancedPacketBlock, pcapng.EnhancedPacketBlockLE),
+        pcapng.PCAPNG_BT_PB: (pcapng.PacketBlock, pcapng.PacketBlockLE),
+    }
     order = "<"
     clocks: list[tuple[int, int]] = []  # of each interface: units a second, seconds to add
     while more := file.read(1):
@@ -264,19 +250,15 @@ def _pcapng(file: BinaryIO, place: _Place) -> Iterator[Packet]:
         if length < 12 or length % 4:
             raise _Damaged(f"a block of {length} bytes")
         block = head + _exactly(file, length - len(head))
-        little = order == "<"
         try:
             if kind == pcapng.PCAPNG_BT_IDB:
-                clocks.append(_clock((pcapng.InterfaceDescriptionBlockLE if little else
-                                      pcapng.InterfaceDescriptionBlock)(block), order))  # fmt: skip
+                clocks.append(_clock(read[kind][order == "<"](block), order))
             elif kind == _SIMPLE_PACKET:
                 wire_bytes = struct.unpack(f"{order}I", block[8:12])[0]
                 place.packets += 1
                 yield None, wire_bytes, block[12 : min(12 + wire_bytes, length - 4)]
-            elif kind in (pcapng.PCAPNG_BT_EPB, pcapng.PCAPNG_BT_PB):
-                enhanced = (pcapng.EnhancedPacketBlock, pcapng.EnhancedPacketBlockLE)
-                older = (pcapng.PacketBlock, pcapng.PacketBlockLE)
-                packet = (enhanced if kind == pcapng.PCAPNG_BT_EPB else older)[little](block)
+            elif kind in read:
+                packet = read[kind][order == "<"](block)
                 units, added_s = clocks[packet.iface_id]
                 place.packets += 1
                 ticks = packet.ts_high << 32 | packet.ts_low
