@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from allocpool.trial.measurement import CpuTime, Iteration, Outcome
-
-
-class MessagesWindows(TypedDict):
-    """Parts of the work that follow each other; the last number of a part counts messages that were handled."""
-
-    fill: list[Iteration]
-    warmup: list[Iteration]
-    measured: list[Iteration]
+from allocpool.packets.measurement import Phases
+from allocpool.trial.measurement import CpuTime, Outcome
 
 
 class Rest(TypedDict):
@@ -36,7 +29,8 @@ class MessagesMemory(TypedDict):
 
 class MessagesMeasurement(TypedDict):
     set_up_ns: int
-    iterations: MessagesWindows
+    iterations: Phases
+    """The last number of a part counts messages that were handled."""
     cpu: CpuTime
     counts: dict[str, int]
     """By the names of ``COUNTS`` in ``tables``, when every message had been processed."""

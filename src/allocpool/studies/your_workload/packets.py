@@ -20,13 +20,12 @@ import pandas as pd
 from allocpool.decisions import Comparison, compare, compare_products, effect_that_matters
 from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN, Case
 from allocpool.packets.strategies import StrategyName
-from allocpool.studies.your_workload import cells
+from allocpool.studies.your_workload.claims import costs, pairs
 from allocpool.studies.your_workload.workload import ALLOC, POOL
 
 CASE: Case = "B"
-_AS_LARGE, _LARGER = "mix", "pool"
-"""Pools of packets: as large as what is alive, and larger than it need be."""
-STRATEGIES: tuple[StrategyName, ...] = ("alloc", _AS_LARGE, _LARGER)
+STRATEGIES: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
+"""Of packets; the first pool is as large as what is alive, the second larger than it need be."""
 _LIKE = {
     "mean_bytes": BUFFER_BYTES, "filled_share": 0.1, "read_share": 0.1, "kept_share": 1 / TCP_ONE_IN, "temporaries": 5,
     "temporary_bytes": 32, "live_mb": 0, "garbage_mb_per_s": 0, "threads": 1,
@@ -53,25 +52,19 @@ def alike(messages: pd.DataFrame, packets: pd.DataFrame) -> list[Alike]:
     """Return every set-up of ``messages`` (table ``trials``) that ``packets`` (batch trials) has too, both measured."""
     found = []
     batch = packets[packets["case"] == CASE].assign(cpu_ns_per_message=packets["cpu_ns_per_packet"])
-    for facts, our_alloc, our_pool in cells.pairs(messages, ALLOC, POOL):
-        if not _is_like(facts):
+    for facts, our_alloc, our_pool in pairs(messages, ALLOC, POOL):
+        is_like = all(math.isclose(float(facts[name]), value) for name, value in _LIKE.items())
+        if not is_like or pd.notna(facts["rate_per_s"]) or not facts["kept_count"]:
             continue
         same = batch[batch["configuration"] == facts["configuration"]]
         for column, ours in _SAME.items():
             same = same[(same[column] == facts[ours]).fillna(False).astype(bool)]
-        alloc, pool, larger = (cells.costs(same[same["strategy"] == name]) for name in STRATEGIES)
+        alloc, pool, larger = (costs(same[same["strategy"] == name]) for name in STRATEGIES)
         if len(alloc) and len(pool):
             sides = (our_alloc, pool), (our_pool, alloc)
-            found.append(Alike(
-                str(facts["configuration"]), compare(alloc, pool), compare(our_alloc, our_pool),
-                compare_products(*sides), compare(larger, pool), sides,
-            ))  # fmt: skip
+            ours_and_theirs = compare(alloc, pool), compare(our_alloc, our_pool), compare_products(*sides)
+            found.append(Alike(str(facts["configuration"]), *ours_and_theirs, compare(larger, pool), sides))
     return found
-
-
-def _is_like(facts: pd.Series) -> bool:
-    same = all(math.isclose(float(facts[name]), value) for name, value in _LIKE.items())
-    return same and pd.isna(facts["rate_per_s"]) and facts["kept_count"] > 0
 
 
 def table(found: list[Alike]) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from allocpool.evidence.style import by_panel, finish, log_axes, mark, marks, no
 from allocpool.packets.cells import present
 from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.your_workload.advice import Advice
-from allocpool.studies.your_workload.cells import label_of, pairs
+from allocpool.studies.your_workload.claims import label_of, pairs
 from allocpool.studies.your_workload.story import PARAMETERS
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE
 

@@ -39,20 +39,9 @@ OWN = (*_SETTINGS, "minutes", "saved")
 _LAST = "advice.json"
 
 
-class _Strict(BaseModel):
+class _Saved(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-
-class _OfCell(_Strict):
-    collector: str
-    strategy: str
-    rate_per_s: float | None
-    changed: str
-    value: float
-    trials: tuple[Measured, ...]
-
-
-class _Saved(_Strict):
     kind: Literal["allocpool advice"] = "allocpool advice"
     format: Literal[1] = 1
     host: Host
@@ -61,7 +50,7 @@ class _Saved(_Strict):
     notes: tuple[str, ...]
     refused: dict[str, str]
     workload: Workload
-    cells: tuple[_OfCell, ...]
+    trials: tuple[tuple[Cell, tuple[Measured, ...]], ...]
 
 
 def workload_of(
@@ -144,7 +133,7 @@ def save(advice: Advice, path: Path) -> None:
     saved = _Saved(
         host=read_host(), code_hash=Launcher().code_hash(advice.workload.spec_of(Cell(advice.collector, ALLOC), 0)),
         minutes=advice.minutes, notes=advice.notes, refused=advice.refused, workload=advice.workload,
-        cells=tuple(_OfCell(**cell._asdict(), trials=tuple(trials)) for cell, trials in advice.of.trials.items()),
+        trials=tuple((cell, tuple(trials)) for cell, trials in advice.of.trials.items()),
     )  # fmt: skip
     try:
         write_atomically(path, saved.model_dump_json(indent=1) + "\n")
@@ -166,8 +155,7 @@ def read(path: Path) -> Advice:
     except ValidationError as error:
         raise from_validation(f"{path} is no advice that `allocpool advise --save` wrote", error, _Saved) from None
     of = Findings(saved.workload, lambda spec: inert(saved.refused.get(spec.collector or "")))
-    for one in saved.cells:
-        of.trials[Cell(**one.model_dump(exclude={"trials"}))] = list(one.trials)
+    of.trials |= {cell: list(trials) for cell, trials in saved.trials}
     host, notes = saved.host, tuple(map(inert, saved.notes))
     advice = Advice(of, saved.minutes, ON_RECORD, notes, called(host.name or host.cpu_model, host.fingerprint()))
     try:

@@ -212,11 +212,10 @@ def _pcap(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     from dpkt import pcap
 
     start = _exactly(file, pcap.FileHdr.__hdr_len__)
-    for order, header in (("<", pcap.LEPktHdr), (">", pcap.PktHdr)):
-        (magic,) = struct.unpack(f"{order}I", start[:4])
-        if unit_ns := {pcap.TCPDUMP_MAGIC: 1000, pcap.TCPDUMP_MAGIC_NANO: 1}.get(magic):
-            break
-    else:
+    units_ns = {pcap.TCPDUMP_MAGIC: 1000, pcap.TCPDUMP_MAGIC_NANO: 1}
+    little, big = (units_ns.get(struct.unpack(f"{order}I", start[:4])[0]) for order in "<>")
+    header, unit_ns = (pcap.LEPktHdr, little) if little else (pcap.PktHdr, big)
+    if unit_ns is None:
         raise UserError(
             f"{file.name} begins as neither pcap nor pcapng does: editcap -F pcap {file.name} capture.pcap converts "
             "what Wireshark can read"

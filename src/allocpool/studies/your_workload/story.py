@@ -14,7 +14,7 @@ from allocpool.packets import by_size
 from allocpool.runtimes import collector_named
 from allocpool.stats import significant
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
-from allocpool.studies.your_workload.cells import pairs
+from allocpool.studies.your_workload.claims import pairs
 from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE, Workload
 
