@@ -42,8 +42,6 @@ ALL_DONE, OUT_OF_TIME, INTERRUPTED, ON_RECORD = "all done", "out of time", "inte
 """Why no more was measured."""
 EFFECT = ("ratio", "low", "high", "n")
 """Of a decision."""
-_LIKE = 5
-"""The latest trials of a kind from which the time of the next one is expected."""
 _FREE = ("cpu_ns", "wall_ns")
 _MEMORY = ("idle_rss_mb", "peak_rss_mb", "pool_mb", "wasted_mb")
 _PACED = ("lost_ppm", "delay_p50_ms", "delay_p99_ms", "delay_p999_ms", "pause_max_ms", "collections")
@@ -115,11 +113,8 @@ def _measured(record: TrialRecord) -> Measured:
 
 @dataclass(frozen=True)
 class Figures(findings.Figures):
-    """Medians of a strategy's trials, as fast as it goes and at the reader's rate; None where there is no trial.
-
-    ``cores``: CPU at the reader's rate if a message costs what it costs as fast as it goes. ``lost_trials`` of
-    ``paced`` ones lost more than is tolerated.
-    """
+    """Medians of a strategy's trials; None where there is no trial. ``cores``: CPU at the reader's rate if a message
+    costs what it costs as fast as it goes. ``lost_trials`` of ``paced`` ones lost more than is tolerated."""
 
     cores: float | None
     costs: tuple[float, ...]
@@ -131,15 +126,10 @@ class Figures(findings.Figures):
 
 @dataclass(frozen=True)
 class Advice:
-    """What trials show a reader, judged when it is asked for.
+    """What the trials ``of`` a workload show, judged when it is asked for.
 
-    Attributes:
-        of: the trials.
-        minutes: what they took.
-        ended: why there were no more.
-        notes: what a capture or a recording gave.
-        machine: where they ran; empty for this machine.
-        is_example: whether it is the package's own, shown in place of the reader's.
+    ``minutes`` is what they took, ``ended`` why there were no more, ``notes`` what a capture or a recording gave,
+    ``machine`` where they ran (empty for this one); ``is_example``: the package's own, in place of the reader's.
     """
 
     of: Findings
@@ -155,12 +145,11 @@ class Advice:
 
     @cached_property
     def place(self) -> Place:
-        """The collector that the advice is for, of several the best."""
         return self.of.focus()
 
     @property
     def collector(self) -> str:
-        """Its name; empty for C++."""
+        """The one that the advice is for, of several the best; empty for C++."""
         return self.place.collector
 
     @cached_property
@@ -176,7 +165,7 @@ class Advice:
     @property
     def neither(self) -> bool:
         """Whether neither side keeps up with the reader's rate."""
-        return self.of.neither(self.place)
+        return self.of.standings(self.place) == findings.NEITHER_HOLDS
 
     @cached_property
     def decision(self) -> Decision:
@@ -185,12 +174,10 @@ class Advice:
 
     @cached_property
     def figures(self) -> dict[str, Figures]:
-        """By strategy."""
         return {name: figures_of(self.of, Cell(self.collector, name)) for name in self.workload.strategies}
 
     @cached_property
     def headroom(self) -> dict[str, Headroom]:
-        """By side."""
         return {cell.strategy: self.of.headroom(cell) for cell in self.of.cells(self.place)}
 
     @cached_property
@@ -217,10 +204,11 @@ class Advice:
     @cached_property
     def collectors(self) -> dict[str, dict[str, Figures]]:
         """Of each collector that was compared, the figures by side."""
-        names = self.workload.collectors if len(self.workload.collectors) > 1 else ()
+        places = list(map(Place, self.workload.collectors))
         return {
-            name: {cell.strategy: figures_of(self.of, cell) for cell in self.of.cells(Place(name))} for name in names
-        }
+            place.collector: {cell.strategy: figures_of(self.of, cell) for cell in self.of.cells(place)}
+            for place in places if len(places) > 1
+        }  # fmt: skip
 
     @property
     def minutes_more(self) -> float | None:
@@ -228,10 +216,8 @@ class Advice:
         lacking = course.trials_lacking(self.of, self.place) if self.answer == findings.UNDECIDED else {}
         if lacking is None:
             return None
-        seconds = sum(
-            n * _expected_s(self.workload.spec_of(cell, 0), [trial.wall_s for trial in self.of.trials.get(cell, ())])
-            for cell, n in lacking.items()
-        )
+        took_s = {cell: [trial.wall_s for trial in self.of.trials.get(cell, ())] for cell in lacking}
+        seconds = sum(n * _expected_s(self.workload.spec_of(one, 0), took_s[one]) for one, n in lacking.items())
         return math.ceil(seconds / 6) / 10
 
     @cached_property
@@ -244,7 +230,6 @@ class Advice:
 
     @property
     def disturbed(self) -> int:
-        """How many trials ran while the machine was disturbed."""
         return sum(trial.disturbed for trial in self._every)
 
     @property
@@ -349,7 +334,8 @@ def advise(
 
 
 def _expected_s(spec: MessagesSpec, took_s: list[float]) -> float:
-    return (statistics.median(took_s[-_LIKE:]) if took_s else spec.expected_seconds()) + BETWEEN_TRIALS_S
+    """The time of a trial by the latest ones of its kind."""
+    return (statistics.median(took_s[-5:]) if took_s else spec.expected_seconds()) + BETWEEN_TRIALS_S
 
 
 def _so_far(of: Findings) -> str:

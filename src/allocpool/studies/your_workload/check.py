@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from allocpool import home
 from allocpool.campaign.hosts import called
+from allocpool.campaign.tidy import rows_of
 from allocpool.machine.host import Host
 from allocpool.stats import ends, significant
 from allocpool.studies.your_workload.advice import EFFECT, INTERRUPTED, Advice, Machine, advise
@@ -24,7 +24,7 @@ from allocpool.studies.your_workload.findings import UNDECIDED, Findings, Place
 from allocpool.studies.your_workload.workload import ALLOC, Cell, understood
 from allocpool.trial.launch import Launcher
 
-WORKLOADS: Mapping[str, Mapping[str, str]] = MappingProxyType({
+WORKLOADS = {
     "ticks": {"bytes": "64", "in_flight": "10", "rate": "1e6"},
     "quotes": {"bytes": "64", "in_flight": "1m", "rate": "5e5", "heap": "1g"},
     "datagrams": {"bytes": "64:0.7,1500:0.3", "in_flight": "1000", "rate": "3e5"},
@@ -35,8 +35,7 @@ WORKLOADS: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "pages": {"bytes": "65536", "in_flight": "1000", "rate": "1e4", "collector": "genzgc"},
     "images": {"bytes": "1048576", "in_flight": "10", "rate": "500", "heap": "2g"},
     "tiles": {"bytes": "262144", "in_flight": "500", "rate": "1000", "heap": "2g", "collector": "parallel"},
-})  # fmt: skip
-"""From 64 bytes to a MiB, from ten to a million in flight."""
+}  # fmt: skip
 FILE = "advice.csv"
 MINUTES, LONG_MINUTES = 10.0, 60.0
 """Of an advice and of its long plan, unless asked otherwise."""
@@ -95,9 +94,7 @@ def load() -> pd.DataFrame:
 
 def keep(row: Mapping[str, Any]) -> None:
     """Write a row into `FILE`, in place of an earlier one of this workload on this machine."""
-    found = load()
-    same = (found["workload"] == row["workload"]) & (found["host_id"] == row["host_id"])
-    rows = pd.DataFrame([*found[~same].to_dict("records"), row], columns=_COLUMNS)
+    rows = pd.DataFrame([*load().to_dict("records"), row], columns=_COLUMNS).drop_duplicates(_KEY, keep="last")
     order = list(WORKLOADS)
     rows = rows.sort_values(_KEY, key=lambda column: column.map(order.index) if column.name == "workload" else column)
     _path().parent.mkdir(parents=True, exist_ok=True)
@@ -115,18 +112,17 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows of `FILE` for a reader, with their ``outcome``."""
     if rows.empty:
         return rows
-    ratios = {
-        prefix: [
-            f"{significant(ratio)} ({ends(low, high)}), n = {n}"
-            for ratio, low, high, n in rows[[f"{prefix}{part}" for part in EFFECT]].itertuples(index=False)
-        ]
-        for prefix in ("", "long_")
-    }
-    return pd.DataFrame({
-        "workload": rows["workload"],
-        "outcome": [outcome_of(*pair) for pair in zip(rows["advice"], rows["at_length"], strict=True)],
-        "advice": rows["advice"], "alloc over pool": ratios[""],
-        "at length": rows["at_length"], "at length, alloc over pool": ratios["long_"],
-        "minutes": rows["minutes"].round(1), "long minutes": rows["long_minutes"].round(1),
-        "machine": [called(*one) for one in zip(rows["processor"], rows["host_id"], strict=True)],
-    })  # fmt: skip
+
+    def shown(row: dict[str, Any], prefix: str) -> str:
+        ratio, low, high, n = (row[f"{prefix}{part}"] for part in EFFECT)
+        return f"{significant(ratio)} ({ends(low, high)}), n = {n}"
+
+    return pd.DataFrame([
+        {
+            "workload": row["workload"], "outcome": outcome_of(row["advice"], row["at_length"]),
+            "advice": row["advice"], "alloc over pool": shown(row, ""), "at length": row["at_length"],
+            "at length, alloc over pool": shown(row, "long_"), "minutes": round(row["minutes"], 1),
+            "long minutes": round(row["long_minutes"], 1), "machine": called(row["processor"], row["host_id"]),
+        }
+        for row in rows_of(rows)
+    ])  # fmt: skip

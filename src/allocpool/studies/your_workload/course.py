@@ -24,10 +24,9 @@ from allocpool.studies.your_workload import findings
 from allocpool.studies.your_workload.findings import EITHER, LOSES, UNDECIDED, UNKNOWN, Findings, Place
 from allocpool.studies.your_workload.workload import Cell
 
-_PACED_FIRST = 3
-"""Trials of each side at the reader's rate that come first: as many as show that one does not keep up."""
-_PACED_MOST = 16
-"""Trials at the reader's rate after which it stays inconclusive whether a side keeps up."""
+_PACED_FIRST, _PACED_MOST = 3, 16
+"""Trials of a side at the reader's rate: those that come first show that it does not keep up; after the most of them it
+stays inconclusive."""
 _NEAR_BLOCKS = 7
 """A decision on cost that takes no more blocks comes before headroom."""
 DIRECTIONS = (
@@ -47,16 +46,10 @@ _SCREEN, _CONFIRM = 3, 8
 
 @dataclass(frozen=True)
 class Turn:
-    """One parameter in one direction.
+    """One parameter from the reader's value, ``yours``, in one direction: 1 towards more, -1 towards less.
 
-    Attributes:
-        parameter, yours: its name and the reader's value.
-        direction: 1 towards more, -1 towards less.
-        answer: what the answer turns to; None where no value tried turns it.
-        low, high: the two values between which it is shown to turn; ``at``: their middle.
-        by: whether ``cost`` or ``losses`` turn it.
-        up_to: the last value tried, or None.
-        ended: why no further value was tried.
+    ``answer`` is what the answer turns to between ``low`` and ``high`` (``at``: their middle), because of ``by``, cost
+    or losses; None where no value tried, ``up_to`` the last one, turns it. ``ended``: why no further one was tried.
     """
 
     parameter: str
@@ -131,7 +124,7 @@ def _edges(of: Findings, place: Place) -> Iterator[Cell]:
 def trials_lacking(of: Findings, place: Place) -> dict[Cell, int] | None:
     """Estimate the trials that an inconclusive answer still takes if they go on as they are, those for headroom before
     them included; None where no number would do or there are too few trials to estimate."""
-    if of.neither(place):
+    if of.standings(place) == findings.NEITHER_HOLDS:
         return None
     lacking: dict[Cell, int] = {}
     cells, found = of.cells(place), of.comparison(place).decision

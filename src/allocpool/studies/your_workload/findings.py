@@ -30,6 +30,7 @@ from allocpool.studies.your_workload.workload import Cell, Workload
 ALLOCATE, TAKE_FROM_POOL, EITHER, UNDECIDED, NEITHER = "allocate", "pool", "either", "inconclusive", "neither"
 """Answers; `NEITHER` only of a workload with one parameter changed."""
 HOLDS, LOSES, UNKNOWN = "holds", "loses", "inconclusive"
+NEITHER_HOLDS = (LOSES, LOSES)
 _PAUSE, _CPU, _MEMORY, _STALLS, _NOT_SEEN = "pause", "CPU", "memory", "stalls", "not seen"
 """What limits headroom."""
 _GIVEN_UP_AFTER = 2
@@ -38,15 +39,12 @@ _OUT_BEYOND, _IN_BELOW = 0.2, 0.5
 """Chances that a trial loses: beyond the first a strategy loses, below the second it holds."""
 _OWN_NS = 1e3
 """The interval of the reader's own rate in the adaptive trials, which bound intervals from 1 to 1,000,000 ns."""
-_NARROW = 1.5
-"""An interval of the edge that is no wider, as a ratio of its ends, is narrow enough."""
-_MOST_TRIALS = 18
-"""At other rates than the reader's."""
-_LOWEST, _HIGHEST = 1e-3, 2.0
-"""The lowest rate tried, of the reader's; the highest, of the capacity."""
+_NARROW, _MOST_TRIALS = 1.5, 18
+"""The ratio of the edge's ends that is narrow enough; the most trials at other rates than the reader's."""
+_LOWEST, _HIGHEST, _FEWEST_MESSAGES = 1e-3, 2.0, 100
+"""The lowest rate tried, of the reader's, and in messages a trial; the highest, of the capacity."""
 _BUSY = 0.85
 """Of its capacity, what a strategy uses that is limited by CPU."""
-_FEWEST_MESSAGES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,16 +79,11 @@ class Measured(Figures):
 
 @dataclass(frozen=True)
 class Headroom:
-    """Of one strategy; rates are messages a second.
+    """Of one strategy: ``rate_per_s``, where half of the trials lose, with its interval of 95% at any stopping time (0
+    or infinite where it is not bounded); None where trials do not show it.
 
-    Attributes:
-        rate_per_s: where half of the trials lose; None where trials do not show it.
-        low_per_s, high_per_s: its interval of 95% at any stopping time; 0 or infinite where it is not bounded.
-        held_per_s: the highest rate tried below `lost_per_s`, or None.
-        lost_per_s: the lowest rate tried at which half of the trials lose, or None.
-        factor: the edge, or else the middle of the two rates, over the reader's rate.
-        limited_by: what made trials near the edge lose.
-        trials, losing: counts.
+    At ``lost_per_s``, the lowest rate tried, half of the trials lose; ``held_per_s`` is the highest tried below it.
+    ``factor`` is the edge, or else the middle of these two, over the reader's rate.
     """
 
     rate_per_s: float | None
@@ -139,14 +132,9 @@ class Place(NamedTuple):
 
 
 class Findings:
-    """The trials of a reader's workload by cell, in order of time.
+    """The trials of a reader's workload by cell, in order of time; ``refusal`` returns why this machine can't run one.
 
-    In methods that take a ``cell``, it is the one as fast as it goes unless they say otherwise.
-
-    Attributes:
-        workload: the reader's.
-        trials: by cell.
-        refusal: returns why this machine can't run a trial, or None.
+    A method's ``cell`` is the one as fast as it goes, unless it says otherwise.
     """
 
     def __init__(self, workload: Workload, refusal: Callable[[MessagesSpec], str | None] = lambda _spec: None) -> None:
@@ -205,20 +193,18 @@ class Findings:
         """Return whether trials of any cell end without a result."""
         return self.n(cell) - len(self.ok(cell)) >= _GIVEN_UP_AFTER
 
-    def _counted(self, cell: Cell) -> list[Measured]:
-        """Return the trials of a paced cell that show whether they lose; one without memory does."""
+    def _counted(self, cell: Cell) -> list[tuple[Measured, bool]]:
+        """Return each trial of a paced cell that shows whether it lost more than is tolerated, with that; one without
+        memory did."""
         return [
-            trial for trial in self.trials.get(cell, ())
+            (trial, trial.lost_ppm is None or trial.lost_ppm > self.workload.loss_ppm)
+            for trial in self.trials.get(cell, ())
             if trial.status == "out_of_memory" or (trial.status == "ok" and trial.lost_ppm is not None)
-        ]  # fmt: skip
-
-    def _loses(self, trial: Measured) -> bool:
-        """Return whether a counted trial lost more than is tolerated."""
-        return trial.lost_ppm is None or trial.lost_ppm > self.workload.loss_ppm
+        ]
 
     def lost(self, cell: Cell) -> list[bool]:
-        """Return of each trial of a paced cell that shows it whether it lost more than is tolerated."""
-        return list(map(self._loses, self._counted(cell)))
+        """Return whether each trial of a paced cell lost more than is tolerated, as far as they show it."""
+        return [lost for _, lost in self._counted(cell)]
 
     def paced(self, cell: Cell) -> Cell:
         """Return a cell at the reader's rate."""
@@ -247,13 +233,9 @@ class Findings:
         if {alloc, pool} == {LOSES, HOLDS}:
             return ALLOCATE if alloc == HOLDS else TAKE_FROM_POOL
         if (alloc, pool) != (HOLDS, HOLDS):
-            return NEITHER if place.changed and self.neither(place) else UNDECIDED
+            return NEITHER if place.changed and (alloc, pool) == NEITHER_HOLDS else UNDECIDED
         by_cost = {A_CHEAPER: ALLOCATE, B_CHEAPER: TAKE_FROM_POOL, EQUIVALENT: EITHER}
         return by_cost.get(self.comparison(place).verdict, UNDECIDED)
-
-    def neither(self, place: Place) -> bool:
-        """Return whether both sides are shown not to keep up."""
-        return self.standings(place) == (LOSES, LOSES)
 
     def mostly_lost(self, cell: Cell) -> bool:
         """Return whether most trials at the reader's rate lose."""
@@ -263,12 +245,11 @@ class Findings:
     def focus(self) -> Place:
         """Return the collector of the advice: where the cheaper side that keeps up costs least."""
         best = [
-            (self.standing(cell) == LOSES, geometric_mean(costs), collector)
-            for collector in self.workload.collectors
-            for cell in self.cells(Place(collector))
-            if (costs := self.costs(cell))
-        ]
-        return Place(min(best)[2] if best else self.workload.collectors[0])
+            (self.standing(cell) == LOSES, geometric_mean(costs), place)
+            for place in map(Place, self.workload.collectors)
+            for cell in self.cells(place) if (costs := self.costs(cell))
+        ]  # fmt: skip
+        return min(best)[2] if best else Place(self.workload.collectors[0])
 
     def headroom(self, cell: Cell) -> Headroom:
         """Return the headroom of a strategy."""
@@ -330,7 +311,7 @@ class Findings:
         causes = [
             self._cause(trial, rate / capacity)
             for rate in sorted(self._rates(cell)) if rate < 2 * edge
-            for trial in self._counted(cell._replace(rate_per_s=rate)) if self._loses(trial)
+            for trial, lost in self._counted(cell._replace(rate_per_s=rate)) if lost
         ]  # fmt: skip
         return Counter(causes[:5]).most_common(1)[0][0] if causes else _NOT_SEEN
 

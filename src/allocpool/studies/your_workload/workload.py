@@ -1,8 +1,6 @@
 """The reader's own workload, in the reader's units, and the trials that it becomes.
 
 Every parameter is a field of `Workload` with its `Setting`: the command line, the notebook and errors are made of it.
-What can't be (a rate beyond the source, more in flight than memory holds) is refused in one line with the nearest that
-can.
 """
 
 from __future__ import annotations
@@ -10,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple, get_args
 
@@ -21,18 +18,9 @@ from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes import COLLECTORS, FEATURES, check_release, collector_named, collectors_on
 from allocpool.runtimes.flags import needed_mb
+from allocpool.studies.your_workload import specs
 from allocpool.studies.your_workload.sizes import FORMS, Sizes, checked_sizes, mean_bytes, parse_sizes, within
-from allocpool.studies.your_workload.specs import (
-    MOST_MESSAGES,
-    MOST_PER_S,
-    MOST_THREADS,
-    Arrivals,
-    Layout,
-    MessagesSpec,
-    Replacement,
-    buffer_mb,
-    heap_live_mb,
-)
+from allocpool.studies.your_workload.specs import MOST_MESSAGES, MOST_PER_S, MOST_THREADS, MessagesSpec
 
 CHOOSE = "choose"
 """In place of a collector: compare those of the runtime."""
@@ -66,71 +54,60 @@ class Cell(NamedTuple):
     value: float = 0.0
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What a reader types for a field: ``name`` as in the shell without dashes, ``read`` from a word (raises ValueError
-    with what is valid), its ``default`` as a word or None."""
+class Setting(NamedTuple):
+    """What a reader types for a field: ``name`` as in the shell without dashes, ``key`` in Python and JSON, ``read``
+    from a word (raises ValueError with what is valid), its ``default`` as a word or None."""
 
     name: str
+    key: str
     read: Callable[[str], Any]
     default: str | None
     metavar: str
     help: str
 
-    @property
-    def key(self) -> str:
-        """In Python and JSON."""
-        return self.name.replace("-", "_")
+
+class _Unit(NamedTuple):
+    what: str
+    metavar: str
+    factors: Mapping[str, float]
+    kind: Callable[[float], Any] = float
+    name: str = ""
 
 
-_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "min": 6e4, "h": 3.6e6}
-_SECONDS = {unit: factor / 1e3 for unit, factor in _MS.items()}
-_MB = {f"{power}{suffix}": 2.0 ** (10 * k) for k, power in enumerate("kmgt", -1) for suffix in ("", "b", "ib")}
 _THOUSANDS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+_NUMBER, _WHOLE = _Unit("a number", "N", _THOUSANDS), _Unit("a whole number", "N", _THOUSANDS, int)
+_SHARE = _Unit("a share, 0% to 100% or a number", "SHARE", {"": 1.0, "%": 0.01})
+_TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_S = _Unit("a time with its unit (us, ms, s, m, h)", "TIME", _TIMES, name=" s")
+_MS = _S._replace(factors={unit: 1e3 * factor for unit, factor in _TIMES.items()}, name=" ms")
+_MEMORY = {f"{power}{suffix}": 2.0 ** (10 * k) for k, power in enumerate("kmgt", -1) for suffix in ("", "b", "ib")}
+_MB = _Unit("memory with its unit (k, m, g)", "SIZE", _MEMORY, math.ceil, " MiB")
+_MB_PER_S = _MB._replace(what="memory a second with its unit (k, m, g)", kind=float)
 _WITH_UNIT = re.compile(r"\s*([-+]?[0-9._]+(?:e[-+]?[0-9]+)?)\s*([a-z%]*)(?:/s)?\s*", re.IGNORECASE)
 
 
+def _typed(name: str, read: Callable[[str], Any], default: str | None, metavar: str, words: str) -> Any:
+    extra: Any = {"setting": Setting(name, name.replace("-", "_"), read, default, metavar, words)}
+    return Field(json_schema_extra=extra)
+
+
 def _quantity(
-    units: Mapping[str, float], low: float, high: float, valid: str, kind: Callable[[float], Any] = float,
-    zero: bool = False,
-) -> Callable[[str], Any]:  # fmt: skip
-    """Read a number with one of ``units``, from ``low`` to ``high``, or 0 where ``zero``; 0 needs no unit."""
+    name: str, unit: _Unit, low: float, high: float, example: str, default: str | None, words: str, zero: bool = False
+) -> Any:
+    """A field that is typed as a number with its unit, from ``low`` to ``high``, or 0 where ``zero``; 0 needs none."""
 
     def read(text: str) -> Any:
         found = _WITH_UNIT.fullmatch(text)
         try:
-            number, unit = (float(found.group(1)), found.group(2).lower()) if found else (math.nan, "")
+            number, suffix = (float(found.group(1)), found.group(2).lower()) if found else (math.nan, "")
         except ValueError:
-            number, unit = math.nan, ""
-        value = number * units.get(unit, math.nan if number or unit else 0.0)
-        if not (low <= value <= high or (zero and value == 0)) or (kind is int and value != int(value)):
-            raise ValueError(valid)
-        return kind(value)
+            number, suffix = math.nan, ""
+        value = number * unit.factors.get(suffix, math.nan if number or suffix else 0.0)
+        if not (low <= value <= high or (zero and value == 0)) or (unit.kind is int and value != int(value)):
+            raise ValueError(f"{unit.what} from {low:g} to {high:g}{unit.name}, for example {example}")
+        return unit.kind(value)
 
-    return read
-
-
-def _number(low: float, high: float, example: str, zero: bool = False) -> Callable[[str], Any]:
-    valid = f"a number from {low:g} to {high:g}, for example {example}"
-    return _quantity(_THOUSANDS, low, high, valid, zero=zero)
-
-
-def _whole(low: int, high: int, example: str) -> Callable[[str], Any]:
-    return _quantity(_THOUSANDS, low, high, f"a whole number from {low} to {high}, for example {example}", int)
-
-
-def _time(units: Mapping[str, float], low: float, high: float, example: str) -> Callable[[str], Any]:
-    span = f"{low / units['ms']:g}ms to {high / units['s']:g}s"
-    return _quantity(units, low, high, f"a time with its unit (us, ms, s, m, h), {span}, as {example}")
-
-
-def _memory(low: int, example: str) -> Callable[[str], Any]:
-    valid = f"memory with its unit (k, m, g), {low}m or more, for example {example}"
-    return _quantity(_MB, low, 2**26, valid, math.ceil)
-
-
-_share = _quantity({"": 1.0, "%": 0.01}, 0, 1, "a share from 0 to 1 or 0% to 100%, for example 6%")
-_mb_per_s = _quantity(_MB, 0, 1e5, "memory a second with its unit (k, m, g), for example 200m")
+    return _typed(name, read, default, unit.metavar, words)
 
 
 def _release(text: str) -> int:
@@ -163,11 +140,6 @@ def _flags(text: str) -> tuple[str, ...]:
     return flags
 
 
-def _typed(name: str, read: Callable[[str], Any], default: str | None, metavar: str, words: str) -> Any:
-    extra: Any = {"setting": Setting(name, read, default, metavar, words)}
-    return Field(json_schema_extra=extra)
-
-
 def _chosen(name: str, valid: Sequence[str], words: str, default: str | None = None) -> Any:
     return _typed(name, _one_of(name, valid), default or valid[0], "NAME", f"{words}: {', '.join(valid)}")
 
@@ -177,37 +149,41 @@ class Workload(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rate_per_s: float = _typed("rate", _number(1, MOST_PER_S, "1e6"), "100000", "N", "messages a second")
+    rate_per_s: float = _quantity("rate", _NUMBER, 1, MOST_PER_S, "1e6", "100000", "messages a second")
     sizes: Sizes = _typed("bytes", parse_sizes, "1024", "SIZES", f"size: {FORMS}")
     mean_bytes: float
-    in_flight: int = _typed("in-flight", _whole(0, MOST_MESSAGES, "20000"), "10000", "N", "messages held until handled")
-    kept_share: float = _typed("kept", _share, "0%", "SHARE", "of the messages, the share that is kept for longer")
-    kept_for_s: float = _typed("for", _time(_SECONDS, 0, 86_400, "30s"), None, "TIME", "how long (default 10s)")
-    kept_count: int = _typed("kept-count", _whole(0, MOST_MESSAGES, "5000"), None, "N", "or how many, at a time")
-    replacement: Replacement = _chosen("replacement", get_args(Replacement), "which kept message makes room")
-    delay_ms: float = _typed("delay", _time(_MS, 0.1, 6e4, "50ms"), "100ms", "TIME", "tolerated; later it is lost")
-    loss_ppm: float = _typed("loss-ppm", _number(1e-3, 1e6, "200", True), "0", "N", "tolerated losses, of a million")
-    filled_share: float = _typed("touch-filled", _share, "100%", "SHARE", "of a message's bytes, those written")
-    read_share: float = _typed("touch-read", _share, "100%", "SHARE", "of a message's bytes, those read")
-    arrivals: Arrivals = _chosen("arrivals", ("steady", "poisson", "on_off"), "how messages come")
-    burst_length: int = _typed("burst", _whole(1, 10**8, "100"), "1", "N", "messages that arrive together")
-    temporaries: int = _typed("temporaries", _whole(0, 1000, "3"), "0", "N", "other short-lived objects a message")
-    temporary_bytes: int = _typed("temporary-bytes", _whole(16, 2**20, "48"), "32", "N", "bytes of each")
-    live_mb: float = _typed("live", _memory(0, "500m"), "0", "SIZE", "other linked objects alive")
-    changed_mb_per_s: float = _typed("changed", _mb_per_s, "0", "SIZE", "of these, changed a second")
-    garbage_mb_per_s: float = _typed("garbage", _mb_per_s, "0", "SIZE", "garbage that the rest makes a second")
-    threads: int = _typed("threads", _whole(1, MOST_THREADS, "4"), "1", "N", "that handle messages, each its share")
+    in_flight: int = _quantity("in-flight", _WHOLE, 0, MOST_MESSAGES, "20000", "10000", "messages held until handled")
+    kept_share: float = _quantity("kept", _SHARE, 0, 1, "6%", "0%", "of the messages, those that are kept for longer")
+    kept_for_s: float = _quantity("for", _S, 0, 86_400, "30s", None, "how long (default 10s)")
+    kept_count: int = _quantity("kept-count", _WHOLE, 0, MOST_MESSAGES, "5000", None, "or how many, at a time")
+    replacement: specs.Replacement = _chosen(
+        "replacement", get_args(specs.Replacement), "which kept message makes room"
+    )
+    delay_ms: float = _quantity("delay", _MS, 0.1, 6e4, "50ms", "100ms", "tolerated; later it is lost")
+    loss_ppm: float = _quantity("loss-ppm", _NUMBER, 1e-3, 1e6, "200", "0", "tolerated losses, of a million", True)
+    filled_share: float = _quantity("touch-filled", _SHARE, 0, 1, "6%", "100%", "of a message's bytes, those written")
+    read_share: float = _quantity("touch-read", _SHARE, 0, 1, "6%", "100%", "of a message's bytes, those read")
+    arrivals: specs.Arrivals = _chosen("arrivals", ("steady", "poisson", "on_off"), "how messages come")
+    burst_length: int = _quantity("burst", _WHOLE, 1, 10**8, "100", "1", "messages that arrive together")
+    temporaries: int = _quantity("temporaries", _WHOLE, 0, 1000, "3", "0", "other short-lived objects a message")
+    temporary_bytes: int = _quantity("temporary-bytes", _WHOLE, 16, 2**20, "48", "32", "bytes of each")
+    live_mb: float = _quantity("live", _MB, 0, 2**26, "500m", "0", "other linked objects alive")
+    changed_mb_per_s: float = _quantity("changed", _MB_PER_S, 0, 1e5, "200m", "0", "of these, changed a second")
+    garbage_mb_per_s: float = _quantity("garbage", _MB_PER_S, 0, 1e5, "200m", "0", "other garbage a second")
+    threads: int = _quantity("threads", _WHOLE, 1, MOST_THREADS, "4", "1", "that handle messages, each its share")
     collector: str = _chosen("collector", (*COLLECTORS, CHOOSE), f"{CHOOSE} compares those of the runtime", "g1")
     runtime: int = _typed("runtime", _release, str(max(FEATURES)), "N", "Java feature release that `doctor` finds")
-    heap_mb: int = _typed("heap", _memory(1, "4g"), "1g", "SIZE", "of Java")
-    direct_mb: int = _typed("direct", _memory(0, "1g"), None, "SIZE", "direct memory (default: twice what is alive)")
+    heap_mb: int = _quantity("heap", _MB, 1, 2**26, "4g", "1g", "of Java")
+    direct_mb: int = _quantity("direct", _MB, 0, 2**26, "1g", None, "direct memory (default: twice what is alive)")
     direct_follows: bool
     jvm_flags: tuple[str, ...] = _typed("jvm-flag", _flags, "", "FLAG", "your own; may be repeated")
-    layout: Layout = _chosen("layout", get_args(Layout), "byte[], ByteBuffers (heap, native), or C++ (malloc)")
+    layout: specs.Layout = _chosen(
+        "layout", get_args(specs.Layout), "byte[], ByteBuffers (heap, native), or C++ (malloc)"
+    )
     allocator: str = _chosen("allocator", tuple(ALLOCATORS), "of layout malloc")
     trace: str | None
     also: tuple[str, ...] = _typed("also", _variants, "", "WORDS", f"more strategies: {', '.join(VARIANTS)}")
-    trial_s: float = _typed("trial", _time(_SECONDS, 0.1, 600, "2s"), "2s", "TIME", "measured in each trial")
+    trial_s: float = _quantity("trial", _S, 0.1, 600, "2s", "2s", "measured in each trial")
     warmup_s: float
 
     @property
@@ -222,7 +198,6 @@ class Workload(BaseModel):
 
     @property
     def sides(self) -> tuple[str, str]:
-        """Allocation and what is compared with it."""
         return ALLOC, self.pooled
 
     @property
@@ -242,10 +217,10 @@ class Workload(BaseModel):
     def live_in_mb(self) -> tuple[float, float]:
         """Return what is alive at a time with the pool, MiB: in the heap, and in direct or native memory."""
         stated = {**self.model_dump(), **_stated_by(self.pooled)}
-        buffers_mb = buffer_mb(stated)
+        buffers_mb = specs.buffer_mb(stated)
         if self.layout == "malloc":
             return 0.0, self.live_mb + buffers_mb
-        return heap_live_mb(stated), buffers_mb if self.layout == "native" else 0.0
+        return specs.heap_live_mb(stated), buffers_mb if self.layout == "native" else 0.0
 
     def changed_to(self, name: str, value: float) -> Workload:
         """Return the same with another value of one of `CHANGEABLE`.
