@@ -27,7 +27,7 @@ from allocpool.campaign.sequential import BETWEEN_TRIALS_S
 from allocpool.decisions import Decision
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
-from allocpool.stats import ends, significant
+from allocpool.stats import significant
 from allocpool.studies.your_workload import course, findings
 from allocpool.studies.your_workload.findings import Findings, Headroom, Measured, Place
 from allocpool.studies.your_workload.specs import MessagesSpec
@@ -340,9 +340,6 @@ def _expected_s(spec: MessagesSpec, took_s: list[float]) -> float:
 
 def _so_far(of: Findings) -> str:
     place = of.focus()
-    found = of.comparison(place).decision
-    if found.n == 0:
-        return "nothing known yet"
-    spread = "" if math.isnan(found.low) else f" ({ends(found.low, found.high)})"
-    stand = ", ".join(f"{cell.strategy} {of.standing(cell)}" for cell in of.cells(place))
-    return f"{of.answer(place)}: alloc/pool {significant(found.ratio)}{spread}, n = {found.n}; {stand}"
+    found, stand = of.comparison(place).decision, ", ".join(of.standings(place))
+    ratio = f"{significant(found.ratio)}, n = {found.n}" if found.n else "nothing known yet"
+    return f"{of.answer(place)}: alloc/pool {ratio}; at your rate {stand}"

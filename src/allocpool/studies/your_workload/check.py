@@ -121,8 +121,8 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
         {
             "workload": row["workload"], "outcome": outcome_of(row["advice"], row["at_length"]),
             "advice": row["advice"], "alloc over pool": shown(row, ""), "at length": row["at_length"],
-            "at length, alloc over pool": shown(row, "long_"), "minutes": round(row["minutes"], 1),
-            "long minutes": round(row["long_minutes"], 1), "machine": called(row["processor"], row["host_id"]),
+            "at length, alloc over pool": shown(row, "long_"), "minutes": row["minutes"],
+            "long minutes": row["long_minutes"], "machine": called(row["processor"], row["host_id"]),
         }
-        for row in rows_of(rows)
+        for row in rows_of(rows.round({"minutes": 1, "long_minutes": 1}))
     ])  # fmt: skip

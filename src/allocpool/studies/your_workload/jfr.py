@@ -42,42 +42,22 @@ _COLLECTORS = (
     (r"ZGC|Z Minor", "genzgc"), (r"\bZ\b", "zgc"), (r"Shenandoah", "shenandoah"), (r"Epsilon", "epsilon"),
 )  # fmt: skip
 _ARRAY_HEADER_BYTES = 16
-_SITES = 5
+_SITES, _MOST_SIZES = 5, 64
 _LARGE_SHARE = 0.25
 """Of what the largest site allocates: sites below give no sizes of messages, such as the text of log lines."""
-_MOST_SIZES = 64
 _CHUNK = 1 << 20
-_BEGIN = '"events": ['
-_BETWEEN = tuple(" \t\r\n,")
+_BEGIN, _BETWEEN = '"events": [', tuple(" \t\r\n,")
 _MB = 2.0**20
+_MAGIC = b"FLR\0"
 _CHUNK_HEADER = struct.Struct(">4sHHqqqqq")
 """Magic, version, size, where constants and metadata are, start and duration in nanoseconds."""
-_NO_MESSAGES = (
-    "how many messages come a second, are in flight or kept, and for how long: give --rate, --in-flight, --kept"
-)
-_NO_SIZES = (
-    "sizes of byte[]: record with jdk.ObjectAllocationInNewTLAB#enabled=true,"
-    "jdk.ObjectAllocationOutsideTLAB#enabled=true, or give --bytes"
-)
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What a recording shows; None where it does not.
-
-    Attributes:
-        file, seconds: its name and its length.
-        runtime: feature release of the JVM.
-        collector: by its name here.
-        heap_mb: largest heap, MiB.
-        allocation_mb_per_s: of all classes and threads, MiB a second.
-        byte_arrays_mb_per_s: of byte[] alone.
-        sites: methods that allocate most byte[], the largest first, with MiB a second.
-        sizes: bytes of these arrays, with weights that sum to 1.
-        collections: their number.
-        live_mb: what collections left at least, MiB.
-        missing: what it can't give, and how it could.
-    """
+    """What a recording shows, None where it does not: ``heap_mb``, the largest; ``live_mb``, what collections left at
+    least; ``sites``, the methods that allocate most byte[], the largest first, with MiB a second, and the ``sizes`` of
+    these arrays; ``missing``, what it can't give, and how it could."""
 
     file: str
     seconds: float
@@ -135,7 +115,7 @@ def read_recording(file: str | Path) -> Recording:
             seconds = _recorded_s(opened)
     except OSError as error:
         raise UserError(f"the recording {path} can't be read: {error.strerror}") from None
-    if magic != b"FLR\0":
+    if magic != _MAGIC:
         raise UserError(
             f"{path} is no Flight Recorder file (it does not begin with FLR): record one with jcmd JFR.dump"
         )
@@ -162,17 +142,12 @@ def read_recording(file: str | Path) -> Recording:
 
 def _recorded_s(file: BinaryIO) -> float:
     """How long a file was recorded, in seconds, by the headers of its chunks; 0 where they don't have it."""
-    at, total_ns = 0, 0
-    with suppress(OSError, OverflowError):  # a size that no file has
-        while True:
+    at, total_ns, magic, size = 0, 0, _MAGIC, 1
+    with suppress(OSError, OverflowError, struct.error):  # a size that no file has, or the end
+        while magic == _MAGIC and size > 0:
             file.seek(at)
-            header = file.read(_CHUNK_HEADER.size)
-            if len(header) < _CHUNK_HEADER.size:
-                break
-            magic, _, _, size, _, _, _, duration_ns = _CHUNK_HEADER.unpack(header)
-            if magic != b"FLR\0" or size <= 0:
-                break
-            at, total_ns = at + size, total_ns + max(0, duration_ns)
+            magic, _, _, size, _, _, _, duration_ns = _CHUNK_HEADER.unpack(file.read(_CHUNK_HEADER.size))
+            at, total_ns = at + size, total_ns + (max(0, duration_ns) if magic == _MAGIC and size > 0 else 0)
     return total_ns / 1e9
 
 
@@ -181,8 +156,8 @@ def _tool() -> Path:
     homes = [runtime.home for _, runtime in sorted(find_runtimes().items(), reverse=True)]
     with suppress(UserError):
         homes.insert(0, find_javac().home)
-    for home in homes:
-        if (tool := home / "bin" / "jfr").is_file():
+    for tool in (home / "bin" / "jfr" for home in homes):
+        if tool.is_file():
             return tool
     raise UserError("no JDK here has the tool jfr: install a JDK 17 or newer, or set JAVA_HOME to one")
 
@@ -303,10 +278,11 @@ class _Reader:
         collector = _collector(f"{_in(gc, 'youngCollector')} {_in(gc, 'oldCollector')}", str(_in(jvm, "jvmArguments")))
         most_bytes = _number(_in(self._latest.get("jdk.GCHeapConfiguration"), "maxSize")) or 0
         missing = {
-            _NO_MESSAGES: True,
+            "messages a second, in flight and kept, and for how long: give --rate, --in-flight, --kept": True,
             f"what comes after {self.events} events: {cut}": bool(cut),
             f"what is allocated: it has no {_SAMPLE} event over time": not known,
-            _NO_SIZES: not sizes,
+            f"sizes of byte[]: record with {_IN_TLAB}#enabled=true,{_OUTSIDE_TLAB}#enabled=true, or give --bytes":
+                not sizes,
             f"what is alive: {len(self._collections)} collections, no jdk.GCHeapSummary event": not left,
             "exactly what is alive: the value is the least that collections of young objects left":
                 bool(left) and not all_of_it,

@@ -9,22 +9,19 @@ from allocpool.trial.measurement import CpuTime, Outcome
 
 
 class Rest(TypedDict):
-    """What the rest of the program did in the measured window, MiB."""
+    """What the rest of the program did in the measured window: columns of table ``trials``, MiB."""
 
     changed_mb: float
     garbage_mb: float
 
 
 class MessagesMemory(TypedDict):
-    """Of the process and of the strategy, MiB."""
+    """Columns of table ``trials``, MiB."""
 
     idle_rss_mb: float
-    """Resident when everything was ready and no message had come."""
     peak_rss_mb: float
     pool_mb: float
-    """Of buffers that the strategy holds, used or free, when the measured window ended; 0 where it holds none."""
     wasted_mb: float
-    """Of buffers in use, what lies beyond their messages, when the measured window ended."""
 
 
 class MessagesMeasurement(TypedDict):

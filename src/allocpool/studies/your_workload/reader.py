@@ -61,18 +61,14 @@ def workload_of(
     Raises:
         UserError: what can't be; one line.
     """
-    guessed: dict[str, str] = {}
-    notes: tuple[str, ...] = ()
-    if recording is not None:
-        found = read_recording(recording)
-        guessed, notes = found.guessed(), tuple(map(inert, found.sentences()))
-    trace = None
+    trace, found = None, None if recording is None else read_recording(recording)
     if pcap is not None:
         path = Path(pcap).expanduser()
         if not path.is_file():
             raise UserError(f"--pcap {pcap!r}: there is no such file")
         trace = prepare(path.resolve(), home.build_dir() / "traces")
-    return understood(given, guessed, trace), (*notes, *(trace.notes if trace else ()))
+    notes = (*(map(inert, found.sentences()) if found else ()), *(trace.notes if trace else ()))
+    return understood(given, found.guessed() if found else None, trace), notes
 
 
 def apart(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -45,6 +45,7 @@ class Trace:
     """A prepared file: its packets, the seconds from the first to the last, and what a reader must know of it."""
 
     path: Path
+    sha256: str
     messages: int
     seconds: float
     sizes: Sizes
@@ -172,7 +173,8 @@ def read_trace(path: Path) -> Trace:
     if len(counts) > MOST_SIZES:
         counts = Counter(-(-length // _GRAIN_BYTES) * _GRAIN_BYTES for length in lengths)
     last_ns = RECORD.unpack_from(data, len(data) - RECORD.size)[0]
-    return Trace(path, len(data) // RECORD.size, last_ns / 1e9, checked_sizes(counts.items()))
+    digest = hashlib.sha256(data).hexdigest()
+    return Trace(path, digest, len(data) // RECORD.size, last_ns / 1e9, checked_sizes(counts.items()))
 
 
 def mean_interval_ns(path: Path) -> float:

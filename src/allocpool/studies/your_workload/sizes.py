@@ -36,10 +36,8 @@ FORMS = "512, 4k, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
 
 
 def parse_sizes(text: str) -> Sizes:
-    """Read ``512``, ``4k``, ``64:0.7,1500:0.3``, ``lognormal:MEDIAN:SIGMA`` or ``histogram:FILE.csv``.
-
-    A lognormal distribution becomes the middles of equally likely parts; SIGMA is of the logarithm. A file has two
-    columns, bytes and count, and may have a line of names.
+    """Read one of `FORMS`. A lognormal distribution becomes the middles of equally likely parts; SIGMA is of the
+    logarithm. A file has two columns, bytes and count, and may have a line of names.
 
     Raises:
         UserError: another form, an invalid size or weight, or a file that can't be read.
@@ -126,10 +124,8 @@ def mean_bytes(sizes: Sequence[tuple[int, float]]) -> float:
 
 
 def fitted_classes(sizes: Sequence[tuple[int, float]], most: int = FITTED_CLASSES) -> tuple[int, ...]:
-    """Return at most ``most`` classes, multiples of 16 bytes, that waste least on these sizes; bytes, ascending.
-
-    Exact, by dynamic programming over the sizes: the best last class of the first i sizes with k classes.
-    """
+    """Return at most ``most`` classes, multiples of 16 bytes, that waste least on these sizes; bytes, ascending. Exact,
+    by dynamic programming: the best classes of the first i sizes."""
     grain = _GRAIN_BYTES
     while len(bounds := sorted({-(-size // grain) * grain for size, _ in sizes})) > _MOST_BOUNDS:
         grain *= 2
@@ -179,9 +175,8 @@ def alias_table(sizes: Sequence[tuple[int, float]]) -> tuple[list[int], list[int
     """Return Walker's table of the sizes (Vose 1991), in whole numbers, so that every language draws the same: for each
     size the threshold, of 2**32, below which it is taken, and the index of the one taken otherwise."""
     count, whole = len(sizes), 1 << 32
-    shares = [Fraction(weight) * count for _, weight in sizes]
-    total = sum(shares)
-    shares = [share * count / total for share in shares]
+    total = sum(Fraction(weight) for _, weight in sizes)
+    shares = [Fraction(weight) * count / total for _, weight in sizes]
     thresholds, others = [whole] * count, list(range(count))
     small = [place for place, share in enumerate(shares) if share < 1]
     large = [place for place, share in enumerate(shares) if share >= 1]

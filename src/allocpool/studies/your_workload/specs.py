@@ -7,7 +7,6 @@ objects that change, and garbage.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,17 +52,6 @@ _NS_PER_BYTE = 0.15
 
 def _java(spec: dict[str, Any]) -> bool:
     return bool(spec["language"] == "java")
-
-
-def _of_trace(spec: dict[str, Any]) -> str | None:
-    """SHA-256 of the file's content."""
-    if spec["trace"] is None:
-        return None
-    try:
-        with Path(spec["trace"]).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ValueError(f"the trace {spec['trace']} can't be read: {error.strerror}") from error
 
 
 def buffer_mb(spec: Mapping[str, Any]) -> float:
@@ -148,7 +136,7 @@ class MessagesSpec(TrialSpec):
     )
     jvm_flags: tuple[str, ...] = Field((), description="the reader's own flags, after all others")
     trace: str | None = Field(None, description="prepared replay file of a capture; empty: messages are drawn")
-    trace_sha256: str | None = Field(default_factory=_of_trace, description="of the trace; follows from the file")
+    trace_sha256: str | None = Field(None, description="of the trace; follows from the file")
     messages: int | None = Field(None, gt=0, le=10**11, description="in all, in place of seconds")
     seconds: float | None = Field(None, gt=0, le=3600, description="measured, after warm-up")
     warmup_seconds: float = Field(1.0, ge=0, le=600, description="of trials by seconds")
@@ -157,14 +145,14 @@ class MessagesSpec(TrialSpec):
     @model_validator(mode="before")
     @classmethod
     def _as_captured(cls, settings: Any) -> Any:
-        """Sizes of a trace are its own, and so is the rate of one whose times are as captured."""
+        """A trace has its own sizes and hash, and its own rate where times are as captured."""
         if not isinstance(settings, dict) or not settings.get("trace"):
             return settings
         try:
             found = read_trace(Path(settings["trace"]))
         except UserError as error:
             raise ValueError(str(error)) from error
-        own: dict[str, Any] = {"sizes": found.sizes}
+        own: dict[str, Any] = {"sizes": found.sizes, "trace_sha256": found.sha256}
         if settings.get("arrivals") == "captured":
             if found.rate_per_s is None:
                 raise ValueError("arrivals captured: no time passes in the trace; choose steady, poisson or on_off")
@@ -223,13 +211,12 @@ class MessagesSpec(TrialSpec):
     def impossible(self) -> str | None:
         """Return why what lives at any time does not fit into the heap or into direct memory, or None."""
         stated = self.model_dump()
-        for name, room_mb, live_mb in (
-            ("heap_mb", self.heap_mb, heap_live_mb(stated) if self.language == "java" else 0.0),
-            ("direct_mb", self.direct_mb, buffer_mb(stated) if self.layout == "native" else 0.0),
-        ):
-            if live_mb > (room_mb or 0):
+        lives_mb = {"heap_mb": heap_live_mb(stated) if self.language == "java" else 0.0,
+                    "direct_mb": buffer_mb(stated) if self.layout == "native" else 0.0}  # fmt: skip
+        for name, live_mb in lives_mb.items():
+            if live_mb > (stated[name] or 0):
                 return (
-                    f"messages out at once and the rest of the program take {live_mb:.0f} MB of {name} {room_mb}: "
+                    f"messages out at once and the rest of the program take {live_mb:.0f} MB of {name} {stated[name]}: "
                     f"choose {name} {math.ceil(live_mb * 1.25)} or more, or fewer in_flight and kept"
                 )
         return None
@@ -250,11 +237,9 @@ class MessagesSpec(TrialSpec):
 
     def needs(self) -> Needs:
         if self.language == "cpp":
-            memory_mb = math.ceil(1.3 * (buffer_mb(self.model_dump()) + self.live_mb)) + 16
-            return Needs(
-                native="packets", allocator=self.allocator, memory_mb=memory_mb,
-                memory_setting="in_flight or kept_count",
-            )  # fmt: skip
+            mb = math.ceil(1.3 * (buffer_mb(self.model_dump()) + self.live_mb)) + 16
+            where = "in_flight or kept_count"
+            return Needs(native="packets", allocator=self.allocator, memory_mb=mb, memory_setting=where)
         # What unreachable direct buffers hold is given back by a collection that the JVM itself asks for.
         return Needs(jvm=Jvm(
             module="messages", runtime=self.runtime or 0, collector=self.collector or "", heap_mb=self.heap_mb or 0,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import pandas as pd
 
@@ -80,7 +79,7 @@ def opening(advice: Advice) -> str:
 
 def headroom(advice: Advice) -> pd.DataFrame:
     """Return the rates at which each side begins to lose messages, messages a second, and what limits it."""
-    rows = [
+    return pd.DataFrame([
         {
             "strategy": NAMES[name], "begins to lose at": _figure(room.rate_per_s), "from": _figure(room.low_per_s),
             "to": _figure(room.high_per_s), "times your rate": _figure(room.factor, 2),
@@ -88,8 +87,7 @@ def headroom(advice: Advice) -> pd.DataFrame:
             "limited by": _LIMITS.get(room.limited_by, room.limited_by), "n": room.trials,
         }
         for name, room in advice.headroom.items() if room.trials
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+    ])  # fmt: skip
 
 
 def own_point(advice: Advice) -> tuple[float, float]:
@@ -99,21 +97,19 @@ def own_point(advice: Advice) -> tuple[float, float]:
 
 def robustness(advice: Advice) -> pd.DataFrame:
     """Return which parameter turns the answer and between which two values; a row per parameter and direction tried."""
-    rows = [
+    return pd.DataFrame([
         {
             "parameter": PARAMETERS[turn.parameter], "yours": turn.yours,
             "direction": "up" if turn.direction > 0 else "down", "turns to": turn.answer, "from": _figure(turn.low),
             "to": _figure(turn.high), "because of": turn.by, "tried as far as": _figure(turn.up_to),
         }
         for turn in advice.turns if turn.up_to is not None
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+    ])  # fmt: skip
 
 
 def strategies(advice: Advice) -> pd.DataFrame:
     """Return cost, delay at the reader's rate, and memory, a row per strategy; none before a trial."""
-    rows = [_row(name, figures) for name, figures in advice.figures.items()]
-    return pd.DataFrame(rows if advice.trials else [])
+    return pd.DataFrame([_row(name, figures) for name, figures in advice.figures.items() if advice.trials])
 
 
 def collectors(advice: Advice) -> pd.DataFrame:
@@ -124,16 +120,13 @@ def collectors(advice: Advice) -> pd.DataFrame:
     return pd.DataFrame(rows if advice.trials else [])
 
 
-_STANDINGS = {HOLDS: "keeps up", LOSES: "does not keep up"}
-
-
 def _row(name: str, figures: Figures) -> dict[str, str]:
     delays = [figures.delay_p50_ms, figures.delay_p99_ms, figures.delay_p999_ms]
     return {
         "strategy": NAMES[name],
         "CPU, ns a message": stats.geometric_interval(figures.costs).text() if figures.costs else "-",
         "n": str(len(figures.costs)),
-        "at your rate": _STANDINGS.get(figures.standing, "inconclusive"),
+        "at your rate": {HOLDS: "keeps up", LOSES: "does not keep up"}.get(figures.standing, "inconclusive"),
         "processors at your rate": _figure(figures.cores, 2),
         "loses too much": f"{figures.lost_trials} of {figures.paced}" if figures.paced else "-",
         "delay p50, p99, p99.9, ms": ", ".join(_figure(delay, 2) for delay in delays),
@@ -202,7 +195,7 @@ def understood(workload: Workload) -> str:
 def report(advice: Advice) -> str:
     """Return the advice as plain text for a shell."""
     wide = strategies(advice)
-    tables: Mapping[str, pd.DataFrame] = {
+    tables = {
         "": wide.set_index("strategy").T.reset_index(names="") if len(wide) else wide,
         "Headroom, messages a second": headroom(advice),
         "What turns the answer": robustness(advice),
@@ -214,11 +207,11 @@ def report(advice: Advice) -> str:
 
 
 def summary(profile: str) -> str:
-    """Return what the study's own workloads show, on what is stored under a profile."""
+    """Return `summary_of` what is stored under a profile."""
     return summary_of(store.stored("your_workload", profile)[0]["trials"])
 
 
 def summary_of(trials: pd.DataFrame) -> str:
-    """Return in how many workloads allocating costs less, more, or as much as the pool."""
+    """Return in how many of the study's own workloads allocating costs less, more, or as much as the pool."""
     compared = [compare(alloc, pool) for _, alloc, pool in pairs(trials, ALLOC, POOL)]
     return by_size.tally_of("Workloads on their collectors", compared)
