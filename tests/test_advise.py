@@ -9,7 +9,8 @@ import random
 import re
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,12 @@ class Laboratory(Machine):
         )  # fmt: skip
         return self.records[spec]
 
-    def close(self) -> None:
-        self.closed = True
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self.closed = True
 
 
 def ask(laboratory: Laboratory, minutes: float | None = 10.0, **given: str) -> Advice:

@@ -14,7 +14,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -59,7 +59,6 @@ class Machine:
         self._starts = starts
         self._launcher = Launcher()
         self._host = read_host()
-        self._held: ExitStack | None = None
         self._tried: set[Any] = set()
 
     def refusal(self, spec: MessagesSpec) -> str | None:
@@ -75,27 +74,17 @@ class Machine:
         record = read_record(self._task(spec).folder)
         return None if record is None else _measured(record)
 
-    def measure(self, spec: MessagesSpec) -> Measured:
-        """Run a trial to its record.
+    def alone(self) -> AbstractContextManager[None]:
+        """Hold the machine for measuring; UserError where a campaign does."""
+        return runner.alone(home.raw_dir())
 
-        Raises:
-            UserError: a build failed, the JVM does not start with the reader's flags, or a campaign is measuring.
-        """
+    def measure(self, spec: MessagesSpec) -> Measured:
+        """Run a trial to its record; UserError where a build failed, or the JVM does not start with these flags."""
         if refused := self.refusal(spec):
             raise UserError(refused)
         launch = self._launcher.launch_of(spec)
-        if self._held is None:
-            held = ExitStack()
-            held.enter_context(runner.alone(home.raw_dir()))
-            self._held = held
         pace = self._launcher.pace_meter()
         return _measured(runner.run_trial(self._task(spec), launch, self._host, pace, DISTURBED_BEYOND))
-
-    def close(self) -> None:
-        """Let others measure."""
-        if self._held is not None:
-            self._held.close()
-            self._held = None
 
     def _task(self, spec: MessagesSpec) -> runner.Task:
         return runner.task_for(spec, self._launcher, self._host, home.raw_dir())
@@ -287,10 +276,7 @@ def advise(
 ) -> Advice:
     """Measure for at most so many minutes, those of trials on record included, and return what follows; None measures
     nothing. Ctrl-C answers with what there is. ``plan`` yields the cells to run; blocks count from ``first_block``.
-
-    Raises:
-        UserError: this machine can't run the workload, a build failed, or a campaign is measuring.
-    """
+    UserError where this machine can't run it, a build failed, or a campaign is measuring."""
     of = Findings(workload, machine.refusal)
     reasons = [of.refused_at(Place(collector)) for collector in workload.collectors]
     if reasons[0] and all(reasons):
@@ -305,7 +291,7 @@ def advise(
         bar_format="{percentage:3.0f}%|{bar}| {n:.0f} of {total:.0f} s{postfix}",
     )  # fmt: skip
     try:
-        with bar:
+        with bar, ExitStack() as held:
             for cell in plan(of):
                 spec = workload.spec_of(cell, first_block + of.n(cell))
                 measured, alike_s = machine.recorded(spec), took_s[cell.rate_per_s is None]
@@ -318,6 +304,8 @@ def advise(
                     if spent_s + _expected_s(spec, alike_s) > limit_s:
                         ended = OUT_OF_TIME
                         break
+                    if began_s is None:
+                        held.enter_context(machine.alone())
                     measured = machine.measure(spec)
                     if began_s is None:  # what was built before the first trial is not counted
                         began_s = clock() - spent_s - measured.wall_s
@@ -328,8 +316,6 @@ def advise(
                 bar.set_postfix_str(_so_far(of), refresh=False)
     except KeyboardInterrupt:
         ended = INTERRUPTED
-    finally:
-        machine.close()
     return Advice(of, spent_s / 60, ended, notes)
 
 

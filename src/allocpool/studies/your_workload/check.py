@@ -51,11 +51,7 @@ _COLUMNS = [
 
 def check(name: str, minutes: float | None, long_minutes: float | None, machine: Machine) -> tuple[Advice, Advice]:
     """Advise on a workload of `WORKLOADS`, and measure it at length; what is on record already counts. With None
-    nothing is measured.
-
-    Raises:
-        KeyboardInterrupt: in the advice, too.
-    """
+    nothing is measured. Ctrl-C in the advice, too, is raised."""
     workload, advices = understood(WORKLOADS[name]), []
     for limit, plan, block in ((minutes, course, 0), (long_minutes, _in_turns, _APART)):
         advices.append(advise(workload, limit, machine, plan=plan, first_block=block))
@@ -101,15 +97,8 @@ def keep(row: Mapping[str, Any]) -> None:
     rows.to_csv(_path(), index=False, float_format="%.5g")
 
 
-def outcome_of(advice: str, at_length: str) -> str:
-    """Return `AGREE`, `DISAGREE` where both answers are decided and differ, or `OPEN` where one is inconclusive."""
-    if UNDECIDED in (advice, at_length):
-        return OPEN
-    return AGREE if advice == at_length else DISAGREE
-
-
 def table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows of `FILE` for a reader, with their ``outcome``."""
+    """Return rows of `FILE` for a reader, with their outcome: `DISAGREE` where both are decided and differ."""
     if rows.empty:
         return rows
 
@@ -117,9 +106,13 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
         ratio, low, high, n = (row[f"{prefix}{part}"] for part in EFFECT)
         return f"{significant(ratio)} ({ends(low, high)}), n = {n}"
 
+    def outcome(row: dict[str, Any]) -> str:
+        answers = {row["advice"], row["at_length"]}
+        return OPEN if UNDECIDED in answers else AGREE if len(answers) == 1 else DISAGREE
+
     return pd.DataFrame([
         {
-            "workload": row["workload"], "outcome": outcome_of(row["advice"], row["at_length"]),
+            "workload": row["workload"], "outcome": outcome(row),
             "advice": row["advice"], "alloc over pool": shown(row, ""), "at length": row["at_length"],
             "at length, alloc over pool": shown(row, "long_"), "minutes": row["minutes"],
             "long minutes": row["long_minutes"], "machine": called(row["processor"], row["host_id"]),

@@ -82,11 +82,6 @@ def cells_of(trials: pd.DataFrame) -> Cells:
     return Cells(found, ("rest", *_WITH_LIVE, "strategy"))
 
 
-def evaluate(trials: pd.DataFrame) -> list[Verdict]:
-    """Judge every claim by a campaign's trials."""
-    return claims.evaluate(CLAIMS, cells_of(trials))
-
-
-def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """Return the verdicts of a campaign, as its page and the first page show them."""
-    return evaluate(tables["trials"])
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any] | None = None) -> list[Verdict]:
+    """Judge every claim by a campaign's tables."""
+    return claims.evaluate(CLAIMS, cells_of(tables["trials"]))

@@ -257,17 +257,12 @@ def turn_of(of: Findings, collector: str, name: str, way: int) -> Turn:
 
 def _tried(of: Findings, collector: str, name: str, way: int) -> list[float]:
     """The values of one direction with enough trials to lean, outwards."""
-    yours = of.workload.value_of(name)
-    places = {Place(collector, name, c.value) for c in of.trials if (c.collector, c.changed) == (collector, name)}
-    return sorted(
-        (place.value for place in places if way * (place.value - yours) > 0 and _screened(of, place)),
-        key=lambda value: way * value,
-    )
-
-
-def _screened(of: Findings, place: Place) -> bool:
-    free, paced = of.cells(place), of.cells(place, paced=True)
-    return all(of.n(cell) >= _SCREEN or of.given_up(cell) for cell in free) and all(map(of.n, paced))
+    found, yours = set(), of.workload.value_of(name)
+    for place in {Place(collector, name, c.value) for c in of.trials if (c.collector, c.changed) == (collector, name)}:
+        screened = all(of.n(cell) >= _SCREEN or of.given_up(cell) for cell in of.cells(place))
+        if way * (place.value - yours) > 0 and screened and all(map(of.n, of.cells(place, paced=True))):
+            found.add(place.value)
+    return sorted(found, reverse=way < 0)
 
 
 def _middle(name: str, before: float, value: float) -> float:

@@ -31,8 +31,6 @@ ALLOCATE, TAKE_FROM_POOL, EITHER, UNDECIDED, NEITHER = "allocate", "pool", "eith
 """Answers; `NEITHER` only of a workload with one parameter changed."""
 HOLDS, LOSES, UNKNOWN = "holds", "loses", "inconclusive"
 NEITHER_HOLDS = (LOSES, LOSES)
-_PAUSE, _CPU, _MEMORY, _STALLS, _NOT_SEEN = "pause", "CPU", "memory", "stalls", "not seen"
-"""What limits headroom."""
 _GIVEN_UP_AFTER = 2
 """Trials without a result after which a cell gets no more."""
 _OUT_BEYOND, _IN_BELOW = 0.2, 0.5
@@ -152,18 +150,14 @@ class Findings:
         """Return the place with a parameter at a value, which may be the reader's own."""
         return Place(collector) if value == self.workload.value_of(name) else Place(collector, name, value)
 
-    def cells(self, place: Place, paced: bool = False) -> tuple[Cell, Cell]:
-        """Return allocation and what is compared with it, which depends on the workload of the place.
-
-        Raises:
-            UserError: memory has no room for the workload.
-        """
+    def cells(self, place: Place, paced: bool = False) -> tuple[Cell, ...]:
+        """Return allocation and what is compared with it, which depends on the workload of the place. UserError where
+        memory has no room for it."""
         change = place.changed, place.value
         if change not in self._sides:
             self._sides[change] = self.workload.changed_to(*change).sides
         rate = self.workload.rate_per_s if paced else None
-        alloc, pool = (Cell(place.collector, side, rate, *change) for side in self._sides[change])
-        return alloc, pool
+        return tuple(Cell(place.collector, side, rate, *change) for side in self._sides[change])
 
     def refused(self, cell: Cell) -> str | None:
         """Return why any cell can't be run, or None."""
@@ -217,10 +211,9 @@ class Findings:
             return LOSES
         return standing(lost)
 
-    def standings(self, place: Place) -> tuple[str, str]:
+    def standings(self, place: Place) -> tuple[str, ...]:
         """Return `standing` of allocation and of what is compared with it."""
-        alloc, pool = map(self.standing, self.cells(place))
-        return alloc, pool
+        return tuple(map(self.standing, self.cells(place)))
 
     def comparison(self, place: Place) -> Comparison:
         """Compare allocation's cost with the pool's, as fast as both go."""
@@ -257,8 +250,11 @@ class Findings:
         losing = {rate: 2 * sum(lost) >= len(lost) for rate, lost in rates.items() if lost}
         lost = min((rate for rate, loses in losing.items() if loses), default=None)
         held = max((rate for rate in losing if lost is None or rate < lost), default=None)
-        every = [one for lost_ones in rates.values() for one in lost_ones]
-        edge, low, high = self._edge(cell) if 0 < sum(every) < len(every) else (None, None, None)
+        own_ns, tried = _OWN_NS * self.workload.rate_per_s, self._intervals(cell)
+        every, edge, low, high = [one for _, one in tried], None, None, None
+        if 0 < sum(every) < len(every):
+            ends_ns = AdaptiveTrials(tried, 0, max(tried)[0]).interval_ns()
+            edge, high, low = (None if math.isnan(ns) else math.inf if ns == 0 else own_ns / ns for ns in ends_ns)
         middle = edge or (math.sqrt(held * lost) if held and lost else None)
         factor = middle / self.workload.rate_per_s if middle else None
         limit = self._limited_by(cell, middle or math.inf)
@@ -291,35 +287,23 @@ class Findings:
         own_ns = _OWN_NS * self.workload.rate_per_s
         return tuple((own_ns / rate, one) for rate, lost in self._rates(cell).items() for one in lost)
 
-    def _edge(self, cell: Cell) -> tuple[float | None, ...]:
-        """The rate at which half of the trials lose, and the ends of its interval; None where they are unknown."""
-        tried = self._intervals(cell)
-        edge, low, high = AdaptiveTrials(tried, 0, max(interval_ns for interval_ns, _ in tried)).interval_ns()
-        own_ns = _OWN_NS * self.workload.rate_per_s
-        return tuple(None if math.isnan(ns) else math.inf if ns == 0 else own_ns / ns for ns in (edge, high, low))
-
     def _capacity_per_s(self, cell: Cell) -> float | None:
         """Messages a second as fast as it goes, the median of trials."""
         walls = [trial.wall_ns for trial in self.ok(cell) if trial.wall_ns]
         return 1e9 / statistics.median(walls) if walls else None
 
     def _limited_by(self, cell: Cell, edge: float) -> str:
-        """What most of the trials that lost nearest to the edge show."""
+        """What most of the five trials that lost nearest to the edge show."""
         if self.given_up(cell):
-            return _MEMORY
-        capacity = self._capacity_per_s(cell) or math.inf
-        causes = [
-            self._cause(trial, rate / capacity)
-            for rate in sorted(self._rates(cell)) if rate < 2 * edge
-            for trial, lost in self._counted(cell._replace(rate_per_s=rate)) if lost
-        ]  # fmt: skip
-        return Counter(causes[:5]).most_common(1)[0][0] if causes else _NOT_SEEN
-
-    def _cause(self, trial: Measured, busy: float) -> str:
-        if trial.status == "out_of_memory":
-            return _MEMORY
-        if (trial.stall_max_ms or 0.0) >= self.workload.delay_ms / 2:
-            return _STALLS
-        if (trial.pause_max_ms or 0.0) >= self.workload.delay_ms / 2:
-            return _PAUSE
-        return _CPU if busy >= _BUSY else _NOT_SEEN
+            return "memory"
+        capacity, late_ms = self._capacity_per_s(cell) or math.inf, self.workload.delay_ms / 2
+        causes = Counter[str]()
+        for rate in sorted(rate for rate in self._rates(cell) if rate < 2 * edge):
+            for trial, lost in self._counted(cell._replace(rate_per_s=rate)):
+                if lost and causes.total() < 5:
+                    shown = {
+                        "memory": trial.status == "out_of_memory", "stalls": (trial.stall_max_ms or 0.0) >= late_ms,
+                        "pause": (trial.pause_max_ms or 0.0) >= late_ms, "CPU": rate / capacity >= _BUSY,
+                    }  # fmt: skip
+                    causes[next((cause for cause, is_it in shown.items() if is_it), "not seen")] += 1
+        return causes.most_common(1)[0][0] if causes else "not seen"

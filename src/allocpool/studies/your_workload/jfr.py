@@ -103,11 +103,7 @@ def _mb(value: float | None) -> str:
 
 
 def read_recording(file: str | Path) -> Recording:
-    """Read a recording.
-
-    Raises:
-        UserError: there is no such file, it is no recording, it is damaged, or no JDK here has the tool; one line.
-    """
+    """Read a recording. UserError, one line, where there is none, it is damaged, or no JDK here has the tool."""
     path = Path(file)
     try:
         with path.open("rb") as opened:

@@ -57,10 +57,7 @@ def workload_of(
     given: Mapping[str, object], pcap: str | None = None, recording: str | None = None
 ) -> tuple[Workload, tuple[str, ...]]:
     """Return the workload of parameters, a capture and a recording, and what the last two gave, a sentence each.
-
-    Raises:
-        UserError: what can't be; one line.
-    """
+    UserError, one line, for what can't be."""
     trace, found = None, None if recording is None else read_recording(recording)
     if pcap is not None:
         path = Path(pcap).expanduser()
@@ -80,10 +77,7 @@ def apart(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 def advice_for(own: Mapping[str, Any]) -> Advice:
     """Return the advice that the page shows: on the reader's own workload, of a file, the last one, or the example.
-
-    Raises:
-        UserError: what can't be; one line.
-    """
+    UserError, one line, for what can't be."""
     given = [name for name in OWN if own[name] is not None]
     if not given:
         with suppress(UserError):
@@ -102,11 +96,7 @@ def advice_for(own: Mapping[str, Any]) -> Advice:
 
 
 def checked_path(word: str) -> Path:
-    """Return the file that an advice can be saved in.
-
-    Raises:
-        UserError: it can't; before anything is measured.
-    """
+    """Return the file that an advice can be saved in. UserError where it can't, before anything is measured."""
     path = Path(word).expanduser().absolute()
     if path.is_dir() or not path.parent.is_dir():
         what = "is a folder" if path.is_dir() else f"there is no folder {path.parent}"
@@ -119,11 +109,7 @@ def checked_path(word: str) -> Path:
 
 
 def save(advice: Advice, path: Path) -> None:
-    """Write an advice that this machine measured.
-
-    Raises:
-        UserError: nothing was measured, or the file can't be written.
-    """
+    """Write an advice. UserError where nothing was measured, or the file can't be written."""
     if not advice.trials:
         raise UserError("--save: nothing was measured of this workload yet, so nothing was written")
     saved = _Saved(
@@ -138,11 +124,8 @@ def save(advice: Advice, path: Path) -> None:
 
 
 def read(path: Path) -> Advice:
-    """Return the advice of a file, judged now.
-
-    Raises:
-        UserError: there is no file, it holds no advice, or it can't be judged on this machine; one line.
-    """
+    """Return the advice of a file, judged now. UserError, one line, where it holds none, or can't be judged on this
+    machine."""
     try:
         saved = _Saved.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

@@ -108,11 +108,8 @@ class _Place:
 
 def prepare(capture: Path, folder: Path) -> Trace:
     """Write the prepared file of a pcap or pcapng capture into a folder, under the hash of its content. A capture that
-    is cut in its last record is read up to there.
-
-    Raises:
-        UserError: no capture, a damaged one, with how far it could be read, or one that is too long for one buffer.
-    """
+    is cut in its last record is read up to there. UserError for no capture, a damaged one, with how far it could be
+    read, or one too long for one buffer."""
     place, clock = _Place(), _Clock()
     notes: list[str] = []
     folder.mkdir(parents=True, exist_ok=True)
@@ -157,11 +154,7 @@ def _record(due_ns: int, wire_bytes: int, data: bytes, packet: int, capture: Pat
 
 
 def read_trace(path: Path) -> Trace:
-    """Read a prepared file.
-
-    Raises:
-        UserError: it is none, or can't be read.
-    """
+    """Read a prepared file. UserError where it is none, or can't be read."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -175,15 +168,6 @@ def read_trace(path: Path) -> Trace:
     last_ns = RECORD.unpack_from(data, len(data) - RECORD.size)[0]
     digest = hashlib.sha256(data).hexdigest()
     return Trace(path, digest, len(data) // RECORD.size, last_ns / 1e9, checked_sizes(counts.items()))
-
-
-def mean_interval_ns(path: Path) -> float:
-    """Return the mean interval between two messages of a prepared file, as captured."""
-    messages = path.stat().st_size // RECORD.size
-    with path.open("rb") as file:
-        file.seek(-RECORD.size, os.SEEK_END)
-        last_ns = float(RECORD.unpack(file.read(RECORD.size))[0])
-    return max(1.0, last_ns / max(1, messages - 1))
 
 
 Packet = tuple[int | None, int, bytes]

@@ -37,11 +37,8 @@ FORMS = "512, 4k, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
 
 def parse_sizes(text: str) -> Sizes:
     """Read one of `FORMS`. A lognormal distribution becomes the middles of equally likely parts; SIGMA is of the
-    logarithm. A file has two columns, bytes and count, and may have a line of names.
-
-    Raises:
-        UserError: another form, an invalid size or weight, or a file that can't be read.
-    """
+    logarithm. A file has two columns, bytes and count, and may have a line of names. UserError for another form, an
+    invalid size or weight, or a file that can't be read."""
     kind, _, rest = text.strip().partition(":")
     if kind == "histogram":
         return _histogram(Path(rest))
@@ -57,11 +54,8 @@ def parse_sizes(text: str) -> Sizes:
 
 
 def checked_sizes(pairs: Iterable[tuple[float, float]]) -> Sizes:
-    """Return the pairs in order, equal sizes joined, weights summing to 1.
-
-    Raises:
-        UserError: no pair, or an invalid size or weight.
-    """
+    """Return the pairs in order, equal sizes joined, weights summing to 1. UserError for no pair, or an invalid size or
+    weight."""
     joined: dict[int, float] = {}
     for size, weight in pairs:
         if size != int(size) or not SMALLEST_BYTES <= size <= LARGEST_BYTES:

@@ -45,9 +45,6 @@ MOST_MESSAGES = 2**28
 """In flight, or kept: Java counts them in ints."""
 MESSAGE_OBJECT_BYTES = 64
 """Of a message without its buffer, at most: its object and what describes the buffer."""
-_JAVA_ONLY = ("runtime", "collector", "heap_mb", "direct_mb")
-_EXPECTED_NS_PER_MESSAGE = 300.0
-_NS_PER_BYTE = 0.15
 
 
 def _java(spec: dict[str, Any]) -> bool:
@@ -179,7 +176,7 @@ class MessagesSpec(TrialSpec):
         java, held = self.language == "java", (self.in_flight, self.kept_count)
         if java:
             require_combination(self.collector, self.runtime)
-        of_java = [name for name in _JAVA_ONLY if getattr(self, name) is not None]
+        of_java = [name for name in ("runtime", "collector", "heap_mb", "direct_mb") if getattr(self, name) is not None]
         others = ", ".join(name for name in STRATEGIES if name != "netty")
         wrong = {
             f"layout {self.layout} is not of language {self.language}: choose {', '.join(LAYOUTS[self.language])}":
@@ -226,7 +223,7 @@ class MessagesSpec(TrialSpec):
         return f"{configuration_of(self.model_dump())}, {self.strategy}, {mean_bytes:,.0f} bytes"
 
     def expected_seconds(self) -> float:
-        per_message_ns = _EXPECTED_NS_PER_MESSAGE + _NS_PER_BYTE * distribution.mean_bytes(self.sizes)
+        per_message_ns = 300 + 0.15 * distribution.mean_bytes(self.sizes)
         out = distribution.out_at_once(self.model_dump())
         messages = (self.messages or out) + out
         set_up_s = SET_UP_S[self.language] + messages * per_message_ns / self.threads / 1e9 + self.live_mb / 500

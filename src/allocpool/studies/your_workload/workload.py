@@ -223,11 +223,7 @@ class Workload(BaseModel):
         return specs.heap_live_mb(stated), buffers_mb if self.layout == "native" else 0.0
 
     def changed_to(self, name: str, value: float) -> Workload:
-        """Return the same with another value of one of `CHANGEABLE`.
-
-        Raises:
-            UserError: there is no room for it.
-        """
+        """Return the same with another value of one of `CHANGEABLE`. UserError where there is no room for it."""
         if not name:
             return self
         updates: dict[str, Any] = {CHANGEABLE[name]: round(value) if name in ("in_flight", "live") else value}
@@ -248,11 +244,7 @@ class Workload(BaseModel):
         return float(getattr(self, CHANGEABLE[name]))
 
     def spec_of(self, cell: Cell, block: int) -> MessagesSpec:
-        """Return the trial number ``block`` of a cell.
-
-        Raises:
-            UserError: no trial can state that.
-        """
+        """Return the trial number ``block`` of a cell. UserError where no trial can state that."""
         own = self.changed_to(cell.changed, cell.value)
         java, paced = own.layout != "malloc", cell.rate_per_s is not None
         others = {"sizes" if own.trace else "trace", *(("allocator",) if java else _JAVA)}
@@ -285,11 +277,8 @@ def _stated_by(strategy: str) -> dict[str, Any]:
 
 
 def checked(workload: Workload) -> Workload:
-    """Return the workload, if this machine and its heap have room for it.
-
-    Raises:
-        UserError: they don't; one line with the nearest that can.
-    """
+    """Return the workload, if this machine and its heap have room for it. UserError, with the nearest that can, where
+    they don't."""
     available_mb, heap_mb = available_memory_mb(), workload.heap_mb
     if workload.layout == "malloc":
         _room_for(workload, available_mb, 1, "the machine's free memory", "")
@@ -337,11 +326,8 @@ def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting:
 
 def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = None, trace: Any = None) -> Workload:
     """Return the workload of these parameters, each a word as in the shell; ``guessed``: what a recording of the
-    program gives, where nothing is given; ``trace``: a prepared capture, which replaces rate and sizes.
-
-    Raises:
-        UserError: an unknown parameter, a word that is not valid, or what can't be; one line.
-    """
+    program gives, where nothing is given; ``trace``: a prepared capture, which replaces rate and sizes. UserError, one
+    line, for an unknown parameter, a word that is not valid, or what can't be."""
     for key in given:
         if key not in SETTINGS:
             near = get_close_matches(key, SETTINGS, 1)

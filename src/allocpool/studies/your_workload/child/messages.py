@@ -13,7 +13,7 @@ from typing import Any
 from allocpool.packets.child.workload import out_of_memory
 from allocpool.studies.your_workload import sizes as distribution
 from allocpool.studies.your_workload.measurement import MessagesOutcome
-from allocpool.studies.your_workload.replay import mean_interval_ns
+from allocpool.studies.your_workload.replay import RECORD
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb, rss_mb
 from allocpool.trial.child.counters import CppCounters, JavaCounters
@@ -38,8 +38,8 @@ class JavaLoops(JavaCounters):
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
         jvm.start(launch)
         reference_bytes = 4 if _vm_option("UseCompressedOops") == "true" else 8
-        settings = settings_of(spec, max(1, (spec["temporary_bytes"] - _OBJECT_BYTES) // reference_bytes))
         trace = _mapped(spec)
+        settings = settings_of(spec, trace, max(1, (spec["temporary_bytes"] - _OBJECT_BYTES) // reference_bytes))
         memory = None if trace is None else jvm.direct_buffer(memoryview(trace))
         super().__init__(jvm.java_class("allocpool.messages.MessagesTrial")(settings, memory))
 
@@ -71,7 +71,7 @@ class CppLoops(CppCounters):
         self._trace = _mapped(spec)
         error = ffi.new("char[]", native.MESSAGE_BYTES)
         memory = ffi.NULL if self._trace is None else ffi.from_buffer(self._trace)
-        settings, length = settings_of(spec, spec["temporary_bytes"]).encode(), len(self._trace or b"")
+        settings, length = settings_of(spec, self._trace, spec["temporary_bytes"]).encode(), len(self._trace or b"")
         handle = library.ap_messages_create(settings, memory, length, error, native.MESSAGE_BYTES)
         if handle == ffi.NULL:
             raise native.refusal(ffi.string(error).decode())
@@ -110,12 +110,9 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> Messages
         raise
 
 
-def settings_of(spec: dict[str, Any], temporary_length: int) -> str:
-    """Return the workload's settings, one ``name=value`` a line, as both languages read them.
-
-    Args:
-        temporary_length: of each temporary object, references of an array in Java, bytes in C++.
-    """
+def settings_of(spec: dict[str, Any], trace: mmap.mmap | None, temporary_length: int) -> str:
+    """Return the workload's settings, one ``name=value`` a line, as both languages read them; ``temporary_length`` of
+    each temporary object: references of an array in Java, bytes in C++."""
     sizes = [(int(size), float(weight)) for size, weight in spec["sizes"]]
     thresholds, others = distribution.alias_table(sizes)
     capacities = distribution.classes_of(spec["classes"], sizes)
@@ -126,7 +123,10 @@ def settings_of(spec: dict[str, Any], temporary_length: int) -> str:
     elif spec["strategy"] == "mix":
         prepared = [round(distribution.MIX_SHARE * out * weight) for weight in weights]
     interval_ns = 1e9 / spec["rate_per_s"] if spec["rate_per_s"] else 0.0
-    captured = spec["arrivals"] == "captured"
+    time_scale = 1.0
+    if trace and spec["arrivals"] == "captured" and interval_ns:
+        last_ns = RECORD.unpack_from(trace, len(trace) - RECORD.size)[0]
+        time_scale = interval_ns / max(1.0, last_ns / max(1, len(trace) // RECORD.size - 1))
     lists = {
         "capacities": capacities, "prepared": prepared, "sizes": [size for size, _ in sizes],
         "thresholds": thresholds, "others": others,
@@ -136,7 +136,7 @@ def settings_of(spec: dict[str, Any], temporary_length: int) -> str:
         **{name: ",".join(map(str, numbers)) for name, numbers in lists.items()},
         "interval_ns": interval_ns,
         "on_share": ON_SHARE,
-        "time_scale": interval_ns / mean_interval_ns(Path(spec["trace"])) if captured and interval_ns else 1.0,
+        "time_scale": time_scale,
         "delay_ns": round(spec["delay_ms"] * 1e6),
         "temporary_length": temporary_length,
     }
