@@ -43,10 +43,6 @@ AGREE, DISAGREE, OPEN = "agree", "DISAGREE", "inconclusive"
 _APART = 100_000
 """The first block of the long plan."""
 _KEY = ["workload", "host_id"]
-_COLUMNS = [
-    *_KEY, "processor", "code_hash", "minutes", "advice", "ratio", "low", "high", "n",
-    "long_minutes", "at_length", "long_ratio", "long_low", "long_high", "long_n",
-]  # fmt: skip
 
 
 def check(name: str, minutes: float | None, long_minutes: float | None, machine: Machine) -> tuple[Advice, Advice]:
@@ -67,15 +63,12 @@ def _in_turns(of: Findings) -> Iterator[Cell]:
 
 
 def row_of(name: str, advice: Advice, long: Advice, host: Host) -> dict[str, Any]:
-    """Return a check as a row of `FILE`."""
-    code_hash = Launcher().code_hash(advice.workload.spec_of(Cell(advice.collector, ALLOC), 0))
-    row: dict[str, Any] = {
-        "workload": name, "host_id": host.fingerprint(), "processor": host.cpu_model, "code_hash": code_hash,
-        "advice": advice.answer, "at_length": long.answer,
-    }  # fmt: skip
-    for prefix, one in (("", advice), ("long_", long)):
+    """Return a check as a row of `FILE`, in the order of its columns."""
+    row: dict[str, Any] = {"workload": name, "host_id": host.fingerprint(), "processor": host.cpu_model}
+    row["code_hash"] = Launcher().code_hash(advice.workload.spec_of(Cell(advice.collector, ALLOC), 0))
+    for prefix, answer, one in (("", "advice", advice), ("long_", "at_length", long)):
+        row |= {f"{prefix}minutes": round(one.minutes, 2), answer: one.answer}
         row |= {f"{prefix}{part}": getattr(one.decision, part) for part in EFFECT}
-        row[f"{prefix}minutes"] = round(one.minutes, 2)
     return row
 
 
@@ -84,13 +77,13 @@ def _path() -> Path:
 
 
 def load() -> pd.DataFrame:
-    """Return what was checked, in the order of `WORKLOADS`, with the columns of the file."""
-    return pd.read_csv(_path()) if _path().exists() else pd.DataFrame(columns=_COLUMNS)
+    """Return what was checked, in the order of `WORKLOADS`."""
+    return pd.read_csv(_path()) if _path().exists() else pd.DataFrame()
 
 
 def keep(row: Mapping[str, Any]) -> None:
     """Write a row into `FILE`, in place of an earlier one of this workload on this machine."""
-    rows = pd.DataFrame([*load().to_dict("records"), row], columns=_COLUMNS).drop_duplicates(_KEY, keep="last")
+    rows = pd.DataFrame([*load().to_dict("records"), row]).drop_duplicates(_KEY, keep="last")
     order = list(WORKLOADS)
     rows = rows.sort_values(_KEY, key=lambda column: column.map(order.index) if column.name == "workload" else column)
     _path().parent.mkdir(parents=True, exist_ok=True)

@@ -112,9 +112,7 @@ def read_recording(file: str | Path) -> Recording:
     except OSError as error:
         raise UserError(f"the recording {path} can't be read: {error.strerror}") from None
     if magic != _MAGIC:
-        raise UserError(
-            f"{path} is no Flight Recorder file (it does not begin with FLR): record one with jcmd JFR.dump"
-        )
+        raise UserError(f"{path} is no Flight Recorder file, which begins with FLR: record one with jcmd JFR.dump")
     reader, cut = _Reader(), ""
     command = [str(_tool()), "print", "--json", "--stack-depth", "3", "--events", ",".join(_EVENTS), str(path)]
     with tempfile.TemporaryFile() as complaints:

@@ -26,11 +26,7 @@ _LOOKS = {
     REUSE: (style.SKY, "v"), "fitted": (style.PURPLE, "P"), "zeroed": (style.SILVER, "X"),
 }  # fmt: skip
 _NOTHING = "Nothing was measured yet"
-_COST, _ROOM, _DELAY = (
-    "CPU of the process, ns a message",
-    "begins to lose at, messages a second",
-    "delay at your rate, ms",
-)
+_COST, _ROOM, _DELAY = "CPU, ns a message", "begins to lose at, messages a second", "delay at your rate, ms"
 _PERCENTILES = {"p50": "delay_p50_ms", "p99": "delay_p99_ms", "p99.9": "delay_p999_ms"}
 _MARKS = dict(zip(_PERCENTILES, "os^", strict=True))
 _RATIO = "CPU a message, allocation / pool"
@@ -108,9 +104,7 @@ def robustness(advice: Advice) -> Figure:
         mark("loses too much at your rate", style.VERMILION, "o"),
         mark("yours", style.GREY, line="--"),
     ]  # fmt: skip
-    return finish(
-        grid, "CPU of allocation over the pool, one parameter changed at a time.", 3, PARAMETERS, handles, y=_RATIO
-    )
+    return finish(grid, "CPU of allocation over the pool, one parameter changed.", 3, PARAMETERS, handles, y=_RATIO)
 
 
 def set_ups(trials: pd.DataFrame) -> Figure:

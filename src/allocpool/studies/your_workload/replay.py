@@ -24,6 +24,7 @@ MOST_PACKETS = (2**31 - 1) // RECORD.size
 """A trial reads all of it through one buffer of Java."""
 _LONGEST_BLOCK = 2**26
 _GRAIN_BYTES = 64
+_PCAPNG = b"\x0a\x0d\x0d\x0a"
 _SIMPLE_PACKET = 3
 """Type of a pcapng block that holds a packet without a time."""
 _CLOCK_WAS_SET_NS = 10**9
@@ -133,9 +134,8 @@ def prepare(capture: Path, folder: Path) -> Trace:
     except OSError as error:
         raise UserError(f"the capture {capture} can't be read: {error.strerror or error}") from error
     except _Damaged as damage:
-        raise UserError(
-            f"the capture {capture} is damaged after packet {place.packets}, at byte {place.offset}: {damage}"
-        ) from damage
+        where = f"after packet {place.packets}, at byte {place.offset}"
+        raise UserError(f"the capture {capture} is damaged {where}: {damage}") from damage
     finally:
         scratch.unlink(missing_ok=True)
     return replace(read_trace(prepared), notes=(*notes, *clock.notes()))
@@ -145,10 +145,8 @@ def _record(due_ns: int, wire_bytes: int, data: bytes, packet: int, capture: Pat
     if packet > MOST_PACKETS:
         raise UserError(f"the capture {capture} has more than {MOST_PACKETS} packets: cut it")
     if due_ns >= _LATEST_NS:
-        raise UserError(
-            f"the capture {capture} has packet {packet} {due_ns / _GAP_NS / 365:,.0f} years after its first: the "
-            "resolution of its times is wrong"
-        )
+        years = f"{due_ns / _GAP_NS / 365:,.0f} years after its first"
+        raise UserError(f"the capture {capture} has packet {packet} {years}: the resolution of its times is wrong")
     fold = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
     return RECORD.pack(due_ns, fold, within(wire_bytes), 0)
 
@@ -182,7 +180,9 @@ def _packets(file: BinaryIO, place: _Place) -> Iterator[Packet]:
         if magic.startswith(begin):
             command = f"{unpack} {file.name}" if unpack else f"editcap -F pcap {file.name} capture.pcap"
             raise UserError(f"{file.name} is a file of {kind}, neither pcap nor pcapng: {command}")
-    yield from _pcapng(file, place) if magic.startswith(b"\x0a\x0d\x0d\x0a") else _pcap(file, place)
+    for packet in _pcapng(file, place) if magic.startswith(_PCAPNG) else _pcap(file, place):
+        place.packets += 1
+        yield packet
 
 
 def _exactly(file: BinaryIO, count: int) -> bytes:
@@ -202,15 +202,11 @@ def _pcap(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     little, big = (units_ns.get(struct.unpack(f"{order}I", start[:4])[0]) for order in "<>")
     header, unit_ns = (pcap.LEPktHdr, little) if little else (pcap.PktHdr, big)
     if unit_ns is None:
-        raise UserError(
-            f"{file.name} begins as neither pcap nor pcapng does: editcap -F pcap {file.name} capture.pcap converts "
-            "what Wireshark can read"
-        )
+        raise UserError(f"{file.name} is neither pcap nor pcapng: try editcap -F pcap {file.name} capture.pcap")
     place.offset = file.tell()
     while more := file.read(1):
         packet = header(more + _exactly(file, header.__hdr_len__ - 1))
         data = _exactly(file, packet.caplen)
-        place.packets += 1
         yield packet.tv_sec * 1_000_000_000 + packet.tv_usec * unit_ns, packet.len, data
         place.offset = file.tell()
 
@@ -228,7 +224,7 @@ def _pcapng(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     clocks: list[tuple[int, int]] = []  # of each interface: units a second, seconds to add
     while more := file.read(1):
         head = more + _exactly(file, 11)
-        if head[:4] == b"\x0a\x0d\x0d\x0a":
+        if head[:4] == _PCAPNG:
             order = "<" if head[8:] == struct.pack("<I", pcapng.BYTE_ORDER_MAGIC) else ">"
             clocks = []
         kind, length = struct.unpack(f"{order}II", head[:8])
@@ -240,12 +236,10 @@ def _pcapng(file: BinaryIO, place: _Place) -> Iterator[Packet]:
                 clocks.append(_clock(read[kind][order == "<"](block), order))
             elif kind == _SIMPLE_PACKET:
                 wire_bytes = struct.unpack(f"{order}I", block[8:12])[0]
-                place.packets += 1
                 yield None, wire_bytes, block[12 : min(12 + wire_bytes, length - 4)]
             elif kind in read:
                 packet = read[kind][order == "<"](block)
                 units, added_s = clocks[packet.iface_id]
-                place.packets += 1
                 ticks = packet.ts_high << 32 | packet.ts_low
                 yield added_s * 1_000_000_000 + ticks * 1_000_000_000 // units, packet.pkt_len, packet.pkt_data
         except (dpkt.Error, IndexError, struct.error, ValueError) as error:

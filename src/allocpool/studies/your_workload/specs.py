@@ -91,7 +91,7 @@ class MessagesSpec(TrialSpec):
     mode: Literal["messages"] = "messages"
     language: Language = Field("java", description="language of the workload")
     layout: Layout = Field(
-        default_factory=lambda spec: LAYOUTS[spec["language"]][0], description="where the bytes of a message live"
+        default_factory=lambda spec: LAYOUTS[spec["language"]][0], description="where a message lives"
     )
     strategy: Strategy = Field(description="where a message comes from")
     classes: Classes = Field("power_of_two", description="size classes of pools")
@@ -99,9 +99,7 @@ class MessagesSpec(TrialSpec):
     sizes: tuple[tuple[int, float], ...] = Field(((512, 1.0),), description=f"{distribution.FORMS}; bytes")
     filled_share: float = Field(1.0, ge=0, le=1, description="of a message, what is written")
     read_share: float = Field(1.0, ge=0, le=1, description="of a message, what is read when it leaves")
-    rate_per_s: float | None = Field(
-        None, gt=0, le=MOST_PER_S, description="messages a second, all threads; empty: as fast as it goes"
-    )
+    rate_per_s: float | None = Field(None, gt=0, le=MOST_PER_S, description="messages a second; empty: as fast as can")
     arrivals: Arrivals = Field("steady", description="how messages come; captured: as in the trace, scaled to the rate")
     burst_length: int = Field(1, ge=1, le=10**7, description="messages of a burst, where they come on and off")
     delay_ms: float = Field(50.0, gt=0, le=60_000, description="a message that waits longer is lost, ms")
@@ -116,16 +114,13 @@ class MessagesSpec(TrialSpec):
     garbage_mb_per_s: float = Field(0.0, ge=0, le=1e5, description="garbage of the rest of the program, MiB a second")
     threads: int = Field(1, ge=1, le=MOST_THREADS, description="loops, each with its own queue and store")
     runtime: RuntimeNumber | None = Field(
-        default_factory=lambda spec: DEFAULT_RUNTIME if _java(spec) else None,
-        description="feature release of the JDK; empty for C++",
+        default_factory=lambda spec: DEFAULT_RUNTIME if _java(spec) else None, description="of the JDK; empty for C++"
     )
     collector: CollectorName | None = Field(
-        default_factory=lambda spec: DEFAULT_COLLECTOR if _java(spec) else None,
-        description="garbage collector; empty for C++",
+        default_factory=lambda spec: DEFAULT_COLLECTOR if _java(spec) else None, description="empty for C++"
     )
     allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
-        default_factory=lambda spec: None if _java(spec) else DEFAULT_ALLOCATOR,
-        description="what C++ malloc reaches; empty for Java",
+        default_factory=lambda spec: None if _java(spec) else DEFAULT_ALLOCATOR, description="empty for Java"
     )
     heap_mb: int | None = Field(gt=0, default_factory=_default_heap_mb, description="-Xms and -Xmx, MiB")
     direct_mb: int | None = Field(

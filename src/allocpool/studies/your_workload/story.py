@@ -69,12 +69,11 @@ def verdict(advice: Advice) -> str:
 
 def opening(advice: Advice) -> str:
     """Return the first words of the page: `verdict`; of the example, how to ask and the example's answer."""
-    if not advice.is_example:
-        return verdict(advice)
-    return (
+    example = (
         f"**{verdict(advice)}** Change the parameters above, or run `allocpool advise`. Below is an example from "
         f"another machine, {advice.machine}: {understood(advice.workload)}\n\nExample: {answer(advice)}"
     )
+    return example if advice.is_example else verdict(advice)
 
 
 def headroom(advice: Advice) -> pd.DataFrame:

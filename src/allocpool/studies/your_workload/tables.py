@@ -70,8 +70,9 @@ TRIALS = DataFrameSchema(
         "sizes": text("(bytes, weight) of each size of messages"),
         "mean_bytes": Column("float64", COUNT, description="of a message, bytes"),
         "messages_in_flight": Column("int64", COUNT, description="messages in flight at once"),
-        **{name: text(str(MessagesSpec.model_fields[name].description), nullable=True)
-           for name in ("collector", "allocator", "trace")},
+        "collector": text("garbage collector; empty for C++", nullable=True),
+        "allocator": text("what C++ malloc reaches; empty for Java", nullable=True),
+        "trace": text("prepared replay file; empty: messages are drawn", nullable=True),
         "runtime": whole("feature release of the JDK; empty for C++", None),
         "configuration": text("layout with collector and runtime, or with allocator"),
         "jvm_flags": text("the reader's own flags"),

@@ -156,9 +156,7 @@ class Workload(BaseModel):
     kept_share: float = _quantity("kept", _SHARE, 0, 1, "6%", "0%", "of the messages, those that are kept for longer")
     kept_for_s: float = _quantity("for", _S, 0, 86_400, "30s", None, "how long (default 10s)")
     kept_count: int = _quantity("kept-count", _WHOLE, 0, MOST_MESSAGES, "5000", None, "or how many, at a time")
-    replacement: specs.Replacement = _chosen(
-        "replacement", get_args(specs.Replacement), "which kept message makes room"
-    )
+    replacement: specs.Replacement = _chosen("replacement", get_args(specs.Replacement), "the kept message that goes")
     delay_ms: float = _quantity("delay", _MS, 0.1, 6e4, "50ms", "100ms", "tolerated; later it is lost")
     loss_ppm: float = _quantity("loss-ppm", _NUMBER, 1e-3, 1e6, "200", "0", "tolerated losses, of a million", True)
     filled_share: float = _quantity("touch-filled", _SHARE, 0, 1, "6%", "100%", "of a message's bytes, those written")
@@ -177,9 +175,7 @@ class Workload(BaseModel):
     direct_mb: int = _quantity("direct", _MB, 0, 2**26, "1g", None, "direct memory (default: twice what is alive)")
     direct_follows: bool
     jvm_flags: tuple[str, ...] = _typed("jvm-flag", _flags, "", "FLAG", "your own; may be repeated")
-    layout: specs.Layout = _chosen(
-        "layout", get_args(specs.Layout), "byte[], ByteBuffers (heap, native), or C++ (malloc)"
-    )
+    layout: specs.Layout = _chosen("layout", get_args(specs.Layout), "byte[], ByteBuffer (heap, native), or C++")
     allocator: str = _chosen("allocator", tuple(ALLOCATORS), "of layout malloc")
     trace: str | None
     also: tuple[str, ...] = _typed("also", _variants, "", "WORDS", f"more strategies: {', '.join(VARIANTS)}")
@@ -366,9 +362,7 @@ def _captured(values: Mapping[str, Any], given: Mapping[str, object], trace: Any
     if rate is None:
         raise UserError("the capture has no rate, as no time passes in it: give --rate")
     if rate > MOST_PER_S:
-        raise UserError(
-            f"the capture has {rate:,.0f} messages a second: the source sends at most {MOST_PER_S:,.0f}; give --rate"
-        )
+        raise UserError(f"the capture has {rate:,.0f} messages a second, the source {MOST_PER_S:,.0f}: give --rate")
     arrivals = "steady" if trace.rate_per_s is None else "captured"
     return {"sizes": trace.sizes, "rate_per_s": rate, "arrivals": arrivals, "trace": str(trace.path)}
 
