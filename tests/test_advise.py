@@ -23,7 +23,7 @@ from allocpool.decisions import decide, judged_by
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
-from allocpool.studies.your_workload import check, packets, reader, story
+from allocpool.studies.your_workload import check, claims, reader, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Machine, advise
 from allocpool.studies.your_workload.course import more_to_stand
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
@@ -311,17 +311,17 @@ def trials_of(facts: dict[str, object], column: str, alloc_ns: float, noise: flo
 def test_the_articles_packets_are_set_against_the_same_as_messages(alloc_ns: float, noise: float, says: str) -> None:
     messages = trials_of(MESSAGES, "cpu_ns_per_message", alloc_ns, noise)
     batch = trials_of(PACKETS, "cpu_ns_per_packet", 300.0, noise)
-    found = packets.alike(messages, batch)
-    assert packets.table(found)["the two"].tolist() == [says, says]
+    found = claims.alike(messages, batch)
+    assert claims.alike_table(found)["the two"].tolist() == [says, says]
     assert found[0].larger.decision.ratio == pytest.approx(2.5, rel=noise)
 
 
 @pytest.mark.parametrize("apart", [{"heap_mb": 410}, {"queue_size": 5}, {"case": "C"}, {"status": "failed"}])
 def test_packets_of_another_set_up_are_not_the_same(apart: dict[str, object]) -> None:
     messages = trials_of(MESSAGES, "cpu_ns_per_message", 300.0)
-    found = packets.alike(messages, trials_of(PACKETS | apart, "cpu_ns_per_packet", 300.0))
+    found = claims.alike(messages, trials_of(PACKETS | apart, "cpu_ns_per_packet", 300.0))
     assert found == []
-    assert packets.table(found).empty
+    assert claims.alike_table(found).empty
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,5 @@
 """Advice on a reader's own workload, within the minutes that there are: allocate, pool, or either.
 
->>> advice = advise(understood({"rate": "1e6", "bytes": "512"}), minutes=10, Machine())   # doctest: +SKIP
->>> advice.answer, advice.decision.ratio                                      # doctest: +SKIP
-
 Trials are ordinary records, under the lock of campaigns: the same workload with more minutes continues, and an
 interruption answers with the trials that there are.
 """

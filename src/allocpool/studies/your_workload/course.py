@@ -1,14 +1,11 @@
 """What is measured next for a reader's workload.
 
 The course depends on the trials so far, never on the time that there is. So more time continues it, and a second run
-goes through the trials on record without a new one. First come costs of both sides, then who keeps up with the
-reader's rate, then more of either while a decision is near, then headroom, then robustness. The rest of the time goes
-to a cost that is still inconclusive.
+goes through the trials on record without a new one.
 
 Robustness: which parameter turns the answer, and between which values. One parameter at a time goes outwards by
-factors. At each value a few trials show where the answer leans. Where it leans another way, more trials judge it as the
-reader's own workload is judged (`Findings.answer`). A turn lies between the last value with the reader's answer and the
-first with another one, both shown.
+factors. Where a few trials show that the answer leans another way, more trials judge it (`Findings.answer`). A turn
+lies between the last value with the reader's answer and the first with another one, both shown.
 """
 
 from __future__ import annotations
@@ -25,8 +22,7 @@ from allocpool.studies.your_workload.findings import EITHER, LOSES, UNDECIDED, U
 from allocpool.studies.your_workload.workload import Cell
 
 _PACED_FIRST, _PACED_MOST = 3, 16
-"""Trials of a side at the reader's rate: those that come first show that it does not keep up; after the most of them it
-stays inconclusive."""
+"""Trials of a side at the reader's rate: the first ones show that it does not keep up; the most that are tried."""
 _NEAR_BLOCKS = 7
 """A decision on cost that takes no more blocks comes before headroom."""
 DIRECTIONS = (
@@ -97,8 +93,7 @@ def _unknown(of: Findings, place: Place, most: Callable[[str], int]) -> Iterator
 
 
 def _deciding(of: Findings, place: Place, near: float) -> Iterator[Cell]:
-    """Trials up to the next looks, as long as the cost decides and is inconclusive, and takes ``near`` blocks at
-    most."""
+    """Trials up to the next looks, while the cost decides, is inconclusive, and takes ``near`` blocks at most."""
     cells = of.cells(place)
     while LOSES not in of.standings(place) and not any(map(of.given_up, cells)):
         found = of.comparison(place).decision
@@ -190,12 +185,10 @@ def _values(of: Findings, name: str, way: int) -> list[float]:
         return [_FIRST[name] * _FACTOR**step for step in range(_STEPS)] if way > 0 else []
     least = max(_LEAST[name], of.workload.threads if name == "in_flight" else 0)
     largest = _LARGEST.get(name, math.inf)
-    values = [yours * _FACTOR ** (way * step) for step in range(1, _STEPS + 1)]
-    if way > 0 and yours < largest:
-        values = [min(value, largest) for value in values]
+    values = [min(yours * _FACTOR ** (way * step), largest) for step in range(1, _STEPS + 1)]
     # Not rounded further: sizes must stay what they are to size classes.
-    rounded = [float(round(value)) if name in _WHOLE else value for value in values if least <= value <= largest]
-    return [value for value in dict.fromkeys(rounded) if value != yours]
+    rounded = [float(round(value)) if name in _WHOLE else value for value in values if value >= least]
+    return [value for value in dict.fromkeys(rounded) if way * (value - yours) > 0]
 
 
 def _screening(of: Findings, place: Place) -> Iterator[Cell]:

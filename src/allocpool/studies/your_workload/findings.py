@@ -151,8 +151,7 @@ class Findings:
         return Place(collector) if value == self.workload.value_of(name) else Place(collector, name, value)
 
     def cells(self, place: Place, paced: bool = False) -> tuple[Cell, ...]:
-        """Return allocation and what is compared with it, which depends on the workload of the place. UserError where
-        memory has no room for it."""
+        """Return allocation and what is compared with it there. UserError where memory has no room for a place."""
         change = place.changed, place.value
         if change not in self._sides:
             self._sides[change] = self.workload.changed_to(*change).sides
@@ -188,8 +187,7 @@ class Findings:
         return self.n(cell) - len(self.ok(cell)) >= _GIVEN_UP_AFTER
 
     def _counted(self, cell: Cell) -> list[tuple[Measured, bool]]:
-        """Return each trial of a paced cell that shows whether it lost more than is tolerated, with that; one without
-        memory did."""
+        """Return the trials of a paced cell that show whether they lost too much, with that; one without memory did."""
         return [
             (trial, trial.lost_ppm is None or trial.lost_ppm > self.workload.loss_ppm)
             for trial in self.trials.get(cell, ())

@@ -79,9 +79,7 @@ def overview(advice: Advice) -> Figure:
 
 def robustness(advice: Advice) -> Figure:
     """Draw allocation over the pool against each parameter that was tried, one at a time."""
-    columns_of = ["parameter", "value", "ratio", "low", "high", "loses"]
-    tried = pd.DataFrame(advice.explored, columns=columns_of)
-    tried = tried.astype(dict.fromkeys(("value", "ratio", "low", "high"), float)).replace(math.inf, math.nan)
+    tried = pd.DataFrame(advice.explored).replace(math.inf, math.nan)
     if tried.empty:
         return nothing("what turns the answer was not measured yet")
     # A value of 0 has no place on a logarithmic axis: it stands one step below the smallest other.
@@ -99,11 +97,8 @@ def robustness(advice: Advice) -> Figure:
         log_axes(axis, "x", mine["place"], 2.0, most=3)
         axis.set_xlabel("")
     log_axes(grid, "y", tried[["low", "ratio", "high"]].clip(_LEAST, _MOST).to_numpy().ravel())
-    handles = [
-        mark("tried, with its interval", style.INK, "o", "-"),
-        mark("loses too much at your rate", style.VERMILION, "o"),
-        mark("yours", style.GREY, line="--"),
-    ]  # fmt: skip
+    handles = [mark("tried, with its interval", style.INK, "o", "-"), mark("yours", style.GREY, line="--"),
+               mark("loses too much at your rate", style.VERMILION, "o")]  # fmt: skip
     return finish(grid, "CPU of allocation over the pool, one parameter changed.", 3, PARAMETERS, handles, y=_RATIO)
 
 

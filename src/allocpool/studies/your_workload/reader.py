@@ -56,8 +56,7 @@ class _Saved(BaseModel):
 def workload_of(
     given: Mapping[str, object], pcap: str | None = None, recording: str | None = None
 ) -> tuple[Workload, tuple[str, ...]]:
-    """Return the workload of parameters, a capture and a recording, and what the last two gave, a sentence each.
-    UserError, one line, for what can't be."""
+    """Return the workload, and what a capture and a recording gave, a sentence each. UserError for what can't be."""
     trace, found = None, None if recording is None else read_recording(recording)
     if pcap is not None:
         path = Path(pcap).expanduser()
@@ -76,8 +75,7 @@ def apart(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def advice_for(own: Mapping[str, Any]) -> Advice:
-    """Return the advice that the page shows: on the reader's own workload, of a file, the last one, or the example.
-    UserError, one line, for what can't be."""
+    """Return what page 09 shows: advice on the reader's workload, of a file, the last one, or the example."""
     given = [name for name in OWN if own[name] is not None]
     if not given:
         with suppress(UserError):
@@ -124,8 +122,7 @@ def save(advice: Advice, path: Path) -> None:
 
 
 def read(path: Path) -> Advice:
-    """Return the advice of a file, judged now. UserError, one line, where it holds none, or can't be judged on this
-    machine."""
+    """Return the advice of a file, judged now. UserError where it holds none, or none that can be judged here."""
     try:
         saved = _Saved.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

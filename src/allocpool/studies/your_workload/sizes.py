@@ -54,8 +54,7 @@ def parse_sizes(text: str) -> Sizes:
 
 
 def checked_sizes(pairs: Iterable[tuple[float, float]]) -> Sizes:
-    """Return the pairs in order, equal sizes joined, weights summing to 1. UserError for no pair, or an invalid size or
-    weight."""
+    """Return the pairs in order, equal sizes joined, weights summing to 1. UserError for none, or an invalid one."""
     joined: dict[int, float] = {}
     for size, weight in pairs:
         if size != int(size) or not SMALLEST_BYTES <= size <= LARGEST_BYTES:

@@ -23,7 +23,7 @@ from allocpool.errors import from_validation
 from allocpool.packets.batch import Selection, Sizes, plan_block
 from allocpool.packets.labels import READABLE, labelled
 from allocpool.packets.specs import ConfigurationKey
-from allocpool.studies.your_workload import packets
+from allocpool.studies.your_workload import claims
 from allocpool.studies.your_workload.measurement import MessagesMeasurement
 from allocpool.studies.your_workload.specs import LAYOUTS, STRATEGIES, MessagesSpec, Strategy, configuration_of
 from allocpool.studies.your_workload.tables import SCHEMAS, cost_of, summarise_messages, tidy_messages
@@ -110,25 +110,20 @@ def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec
 
 
 def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
-    """Return every workload with every strategy on every configuration, and the article's packets, block by block; what
-    two workloads share runs once."""
-    planned = []
-    of_packets = profile.as_packets.blocks if profile.as_packets else 0
+    """Return every workload with every strategy on every configuration, and the article's packets, block by block."""
+    planned, part = [], profile.as_packets
+    of_packets = part.blocks if part else 0
     for block in range(max(of_packets, *map(profile.blocks_of, profile.workloads))):
         names = [name for name in profile.workloads if block < profile.blocks_of(name)]
         specs = dict.fromkeys(spec for name in names for spec in _specs(profile, name, block))
-        planned += [*(Planned(spec, spec.impossible()) for spec in specs), *_as_packets(profile, block)]
+        planned += [Planned(spec, spec.impossible()) for spec in specs]
+        if part and block < part.blocks:
+            same = {name: getattr(profile, name) for name in ("profile", "seconds", "warmup_seconds")}
+            selection = {"configurations": part.configurations, "strategies": claims.STRATEGIES, "cases": [claims.CASE]}
+            planned += plan_block(
+                Sizes(blocks=part.blocks, scale=part.scale, **same), Selection.model_validate(selection), block
+            )
     return planned
-
-
-def _as_packets(profile: YourProfile, block: int) -> list[Planned]:
-    part = profile.as_packets
-    if part is None or block >= part.blocks:
-        return []
-    same = {name: getattr(profile, name) for name in ("profile", "seconds", "warmup_seconds")}
-    sizes = Sizes(blocks=part.blocks, scale=part.scale, **same)
-    selection = Selection(configurations=part.configurations, strategies=packets.STRATEGIES, cases=(packets.CASE,))
-    return plan_block(sizes, selection, block)
 
 
 def questions(profile: YourProfile, _machine: Machine) -> list[Question[TrialSpec]]:

@@ -1,5 +1,4 @@
-"""Tidy tables of messages: a row per trial, its CPU time by thread group, and the batch trials that it is compared
-with."""
+"""Tidy tables: a row per trial of messages, CPU time by thread group, and the batch trials of the same packets."""
 
 from __future__ import annotations
 

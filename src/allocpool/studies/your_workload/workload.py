@@ -41,11 +41,8 @@ _JAVA = ("runtime", "collector", "heap_mb", "direct_mb", "jvm_flags")
 
 
 class Cell(NamedTuple):
-    """One configuration of the reader's workload: what trials of it share.
-
-    ``rate_per_s``: None for as fast as it goes. ``changed``: the parameter that is not the reader's, of `CHANGEABLE`,
-    and its ``value``; bytes are a mean.
-    """
+    """What trials share. ``rate_per_s``: None for as fast as it goes. ``changed``: the parameter that is not the
+    reader's, of `CHANGEABLE`, and its ``value``; bytes are a mean."""
 
     collector: str
     strategy: str
@@ -273,8 +270,7 @@ def _stated_by(strategy: str) -> dict[str, Any]:
 
 
 def checked(workload: Workload) -> Workload:
-    """Return the workload, if this machine and its heap have room for it. UserError, with the nearest that can, where
-    they don't."""
+    """Return the workload, if this machine and its heap have room for it; UserError with the nearest that has."""
     available_mb, heap_mb = available_memory_mb(), workload.heap_mb
     if workload.layout == "malloc":
         _room_for(workload, available_mb, 1, "the machine's free memory", "")
