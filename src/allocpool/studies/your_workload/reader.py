@@ -80,7 +80,7 @@ def advice_for(own: Mapping[str, Any]) -> Advice:
     if not given:
         with suppress(UserError):
             return read(home.data_dir() / _LAST)
-        return example()
+        return replace(read(home.home() / "data" / "checked" / "example.json"), is_example=True)
     if own["saved"] is not None:
         if len(given) > 1:
             others = ", ".join(name for name in given if name != "saved")
@@ -145,8 +145,3 @@ def keep(advice: Advice) -> None:
     """Keep an advice as the reader's last one; do nothing where nothing was measured."""
     if advice.trials:
         save(advice, home.data_dir() / _LAST)
-
-
-def example() -> Advice:
-    """Return the advice that the package ships."""
-    return replace(read(home.home() / "data" / "checked" / "example.json"), is_example=True)

@@ -47,10 +47,6 @@ MESSAGE_OBJECT_BYTES = 64
 """Of a message without its buffer, at most: its object and what describes the buffer."""
 
 
-def _java(spec: dict[str, Any]) -> bool:
-    return bool(spec["language"] == "java")
-
-
 def buffer_mb(spec: Mapping[str, Any]) -> float:
     """Return the size of the buffers of all messages out at once with this strategy, MiB."""
     sizes, out = spec["sizes"], distribution.out_at_once(spec)
@@ -73,14 +69,14 @@ def heap_live_mb(spec: Mapping[str, Any]) -> float:
     return float(spec["live_mb"]) + objects_mb + buffers_mb
 
 
+def _if(spec: dict[str, Any], language: Language, default: Any) -> Any:
+    return default if spec["language"] == language else None
+
+
 def _default_heap_mb(spec: dict[str, Any]) -> int | None:
-    if not _java(spec):
+    if spec["language"] == "cpp":
         return None
     return max(collector_named(spec["collector"]).smallest_heap_mb, 64, math.ceil(3 * heap_live_mb(spec)))
-
-
-def _default_direct_mb(spec: dict[str, Any]) -> int | None:
-    return max(64, math.ceil(3 * buffer_mb(spec))) if _java(spec) and spec["layout"] == "native" else None
 
 
 class MessagesSpec(TrialSpec):
@@ -113,18 +109,16 @@ class MessagesSpec(TrialSpec):
     changed_mb_per_s: float = Field(0.0, ge=0, le=1e5, description="of these, replaced, MiB a second")
     garbage_mb_per_s: float = Field(0.0, ge=0, le=1e5, description="garbage of the rest of the program, MiB a second")
     threads: int = Field(1, ge=1, le=MOST_THREADS, description="loops, each with its own queue and store")
-    runtime: RuntimeNumber | None = Field(
-        default_factory=lambda spec: DEFAULT_RUNTIME if _java(spec) else None, description="of the JDK; empty for C++"
-    )
-    collector: CollectorName | None = Field(
-        default_factory=lambda spec: DEFAULT_COLLECTOR if _java(spec) else None, description="empty for C++"
-    )
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: _if(spec, "java", DEFAULT_RUNTIME))
+    collector: CollectorName | None = Field(default_factory=lambda spec: _if(spec, "java", DEFAULT_COLLECTOR))
     allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
-        default_factory=lambda spec: None if _java(spec) else DEFAULT_ALLOCATOR, description="empty for Java"
+        default_factory=lambda spec: _if(spec, "cpp", DEFAULT_ALLOCATOR), description="what C++ malloc reaches"
     )
     heap_mb: int | None = Field(gt=0, default_factory=_default_heap_mb, description="-Xms and -Xmx, MiB")
     direct_mb: int | None = Field(
-        gt=0, default_factory=_default_direct_mb, description="-XX:MaxDirectMemorySize, MiB; empty where the JVM's"
+        default_factory=lambda spec: max(64, math.ceil(3 * buffer_mb(spec))) if spec["layout"] == "native" else None,
+        gt=0,
+        description="-XX:MaxDirectMemorySize, MiB; empty where it is the JVM's",
     )
     jvm_flags: tuple[str, ...] = Field((), description="the reader's own flags, after all others")
     trace: str | None = Field(None, description="prepared replay file of a capture; empty: messages are drawn")

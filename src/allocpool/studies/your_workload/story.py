@@ -35,20 +35,20 @@ _ENDED = {
 
 def answer(advice: Advice) -> str:
     """Return the headline: allocate, pool or no difference that matters, with the effect, its interval and n."""
-    one, found = advice.workload, advice.decision
+    one, found, (_, pooled) = advice.workload, advice.decision, advice.workload.sides
     label = collector_named(advice.collector).label if advice.collector else "C++"
     if advice.neither:
         return f"**Neither keeps up on {label}**: both lose more than {one.loss_ppm:g} ppm at your rate."
     spread = "spread unknown" if math.isnan(found.low) else stats.ends(found.low, found.high)
-    ratio = f"CPU of allocation over {NAMES[one.pooled]} {significant(found.ratio)} ({spread}, n = {found.n})."
+    ratio = f"CPU of allocation over {NAMES[pooled]} {significant(found.ratio)} ({spread}, n = {found.n})."
     if advice.answer in (ALLOCATE, TAKE_FROM_POOL):
         allocates = advice.answer == ALLOCATE
-        word = "allocate" if allocates else "use one buffer again" if one.pooled == REUSE else "pool"
+        word = "allocate" if allocates else "use one buffer again" if pooled == REUSE else "pool"
         if not advice.by_losses:
             low, high = (1 / found.high, 1 / found.low) if allocates else (found.low, found.high)
             times = significant(1 / found.ratio if allocates else found.ratio)
             return f"**On {label}: {word}, {times} times cheaper** in CPU ({stats.ends(low, high)}, n = {found.n})."
-        out = advice.figures[one.pooled if allocates else ALLOC]
+        out = advice.figures[pooled if allocates else ALLOC]
         why = f"loses too much at your rate in {out.lost_trials} of {out.paced} trials" if out.paced else out.failed
         return f"**On {label}: {word}.** The other side: {why}. {ratio}"
     if advice.answer == EITHER:

@@ -25,7 +25,10 @@ from allocpool.studies.your_workload.specs import MOST_MESSAGES, MOST_PER_S, MOS
 CHOOSE = "choose"
 """In place of a collector: compare those of the runtime."""
 ALLOC, POOL, MIX, NETTY, REUSE = "alloc", "pool", "mix", "netty", "reuse"
-VARIANTS = ("mix", "netty", "fitted", "zeroed")
+_OF_POOL: dict[str, dict[str, Any]] = {
+    "fitted": {"strategy": POOL, "classes": "fitted"}, "zeroed": {"strategy": POOL, "zeroing": True},
+}  # fmt: skip
+VARIANTS = (MIX, NETTY, *_OF_POOL)
 """Measured on request: a small pool with overflow, Netty's, a pool with fitted size classes, one that clears."""
 CHANGEABLE = {
     "in_flight": "in_flight", "bytes": "mean_bytes", "kept": "kept_share", "live": "live_mb",
@@ -185,13 +188,9 @@ class Workload(BaseModel):
         return self.in_flight + self.kept_count
 
     @property
-    def pooled(self) -> str:
-        """The strategy compared with allocation: a pool, or one buffer where nothing is ever in flight."""
-        return POOL if self.held else REUSE
-
-    @property
     def sides(self) -> tuple[str, str]:
-        return ALLOC, self.pooled
+        """Allocation, and what is compared with it: a pool, or one buffer where nothing is ever in flight."""
+        return ALLOC, POOL if self.held else REUSE
 
     @property
     def strategies(self) -> tuple[str, ...]:
@@ -209,7 +208,7 @@ class Workload(BaseModel):
 
     def live_in_mb(self) -> tuple[float, float]:
         """Return what is alive at a time with the pool, MiB: in the heap, and in direct or native memory."""
-        stated = {**self.model_dump(), **_stated_by(self.pooled)}
+        stated = {**self.model_dump(), "strategy": self.sides[1], "classes": "power_of_two"}
         buffers_mb = specs.buffer_mb(stated)
         if self.layout == "malloc":
             return 0.0, self.live_mb + buffers_mb
@@ -244,11 +243,11 @@ class Workload(BaseModel):
         others |= set() if paced else set(_PACED)  # as fast as it goes nothing is due, and nothing late
         stated = own.model_dump(include=set(MessagesSpec.model_fields) - others)
         # A trial that paces must be long against the delay that it tolerates.
-        seconds = max(own.trial_s, 20 * own.delay_ms / 1e3) if paced else own.trial_s
-        stated |= {"language": "java" if java else "cpp", **_stated_by(cell.strategy), "block": block,
-                   "seconds": seconds, "warmup_seconds": own.warmup_s}  # fmt: skip
+        stated["seconds"] = max(own.trial_s, 20 * own.delay_ms / 1e3) if paced else own.trial_s
+        stated |= {"language": "java" if java else "cpp", "block": block, "warmup_seconds": own.warmup_s}
         stated |= {"rate_per_s": cell.rate_per_s} if paced else {}
         stated |= {"collector": cell.collector, "direct_mb": own.direct_mb or None} if java else {}
+        stated |= _OF_POOL.get(cell.strategy, {"strategy": cell.strategy})
         try:
             return MessagesSpec(**stated)
         except ValidationError as error:
@@ -258,15 +257,6 @@ class Workload(BaseModel):
 _EXTRA: dict[str, Any] = {name: field.json_schema_extra for name, field in Workload.model_fields.items()}
 _TYPED: dict[str, Setting] = {name: extra["setting"] for name, extra in _EXTRA.items() if extra}
 SETTINGS = {one.key: one for one in _TYPED.values()}
-
-
-def _stated_by(strategy: str) -> dict[str, Any]:
-    """What a strategy or a variant of the pool states of a spec."""
-    return {
-        "strategy": {"fitted": POOL, "zeroed": POOL}.get(strategy, strategy),
-        "classes": "fitted" if strategy == "fitted" else "power_of_two",
-        "zeroing": strategy == "zeroed",
-    }
 
 
 def checked(workload: Workload) -> Workload:
