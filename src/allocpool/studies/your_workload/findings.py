@@ -36,7 +36,7 @@ _GIVEN_UP_AFTER = 2
 _OUT_BEYOND, _IN_BELOW = 0.2, 0.5
 """Chances that a trial loses: beyond the first a strategy loses, below the second it holds."""
 _OWN_NS = 1e3
-"""The interval of the reader's own rate in the adaptive trials, which bound intervals from 1 to 1,000,000 ns."""
+"""The interval of the reader's rate in the adaptive trials, whose intervals are from 1 to 1,000,000 ns."""
 _NARROW, _MOST_TRIALS = 1.5, 18
 """The ratio of the edge's ends that is narrow enough; the most trials at other rates than the reader's."""
 _LOWEST, _HIGHEST, _FEWEST_MESSAGES = 1e-3, 2.0, 100

@@ -27,8 +27,8 @@ _LOOKS = {
 }  # fmt: skip
 _NOTHING = "Nothing was measured yet"
 _COST, _ROOM, _DELAY = "CPU, ns a message", "begins to lose at, messages a second", "delay at your rate, ms"
-_PERCENTILES = {"p50": "delay_p50_ms", "p99": "delay_p99_ms", "p99.9": "delay_p999_ms"}
-_MARKS = dict(zip(_PERCENTILES, "os^", strict=True))
+_PERCENTILES = {"delay_p50_ms": "p50", "delay_p99_ms": "p99", "delay_p999_ms": "p99.9"}
+_MARKS = dict(zip(_PERCENTILES.values(), "os^", strict=True))
 _RATIO = "CPU a message, allocation / pool"
 _LEAST, _MOST = 0.05, 20.0
 """What an axis of ratios shows at most."""
@@ -44,12 +44,9 @@ def overview(advice: Advice) -> Figure:
         (_COST, name, mean.estimate, mean.low, mean.high) for name in names if (every := advice.figures[name].costs)
         for mean in [stats.geometric_interval(every)]
     ]  # fmt: skip
-    delays = pd.DataFrame(
-        [(name, percentile, getattr(advice.figures[name], column))
-         for name in names for percentile, column in _PERCENTILES.items()],
-        columns=["strategy", "percentile", "ms"],
-    ).astype({"ms": float})  # fmt: skip
-    delays = delays[delays["ms"] > 0]
+    medians = [{"strategy": name} | vars(advice.figures[name]) for name in names]
+    delays = pd.DataFrame(medians, columns=["strategy", *_PERCENTILES]).rename(columns=_PERCENTILES)
+    delays = delays.melt("strategy", var_name="percentile", value_name="ms").astype({"ms": float}).query("ms > 0")
     shown = [panel for panel, some in {_COST: costs, _ROOM: rooms, _DELAY: len(delays)}.items() if some]
     if not shown:
         return nothing(_NOTHING)

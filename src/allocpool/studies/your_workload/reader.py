@@ -29,10 +29,7 @@ from allocpool.studies.your_workload.replay import prepare
 from allocpool.studies.your_workload.workload import ALLOC, Cell, Workload, understood
 from allocpool.trial.launch import Launcher
 
-_SETTINGS = {
-    "rate": "rate", "message_bytes": "bytes", "in_flight": "in_flight", "kept": "kept", "collector": "collector",
-    "heap": "heap",
-}  # fmt: skip
+_SETTINGS = {"message_bytes": "bytes"} | {name: name for name in ("rate", "in_flight", "kept", "collector", "heap")}
 """Parameters of the notebook that are options of ``allocpool advise``."""
 OWN = (*_SETTINGS, "minutes", "saved")
 """Parameters of the notebook that are no settings of the study's profile."""

@@ -31,14 +31,11 @@ _CLOCK_WAS_SET_NS = 10**9
 """Interfaces of one capture step back by less; beyond, the clock was set, and its time goes on from there."""
 _GAP_NS = 86_400 * 10**9
 _LATEST_NS = 2**63
-_FOREIGN = {
-    b"\x1f\x8b": ("gzip", "gunzip"), b"\x28\xb5\x2f\xfd": ("zstd", "zstd -d"), b"\xfd7zXZ\0": ("xz", "xz -d"),
-    b"\x04\x22\x4d\x18": ("lz4", "lz4 -d"), b"BZh": ("bzip2", "bunzip2"), b"PK\x03\x04": ("zip", "unzip"),
-    b"snoop\0\0\0": ("snoop", ""), b"GMBU": ("Network Monitor", ""), b"RTSS": ("Network Monitor", ""),
-    b"TRSNIFF data": ("Sniffer", ""), b"\xaa\xaa\xaa\xaa": ("5View", ""), b"\xa1\xb2\xcd\x34": ("modified pcap", ""),
-    b"\x34\xcd\xb2\xa1": ("modified pcap", ""),
+_UNPACKED_BY = {
+    b"\x1f\x8b": "gunzip", b"\x28\xb5\x2f\xfd": "zstd -d", b"\xfd7zXZ\0": "xz -d", b"\x04\x22\x4d\x18": "lz4 -d",
+    b"BZh": "bunzip2", b"PK\x03\x04": "unzip",
 }  # fmt: skip
-"""What other files begin with: their kind, and the command that unpacks them; without one, editcap converts."""
+"""What compressed files begin with."""
 
 
 @dataclass(frozen=True)
@@ -176,10 +173,9 @@ def _packets(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     """Every packet in the order of the file; ``place`` counts those that were read."""
     magic = file.read(16)
     file.seek(0)
-    for begin, (kind, unpack) in _FOREIGN.items():
+    for begin, unpack in _UNPACKED_BY.items():
         if magic.startswith(begin):
-            command = f"{unpack} {file.name}" if unpack else f"editcap -F pcap {file.name} capture.pcap"
-            raise UserError(f"{file.name} is a file of {kind}, neither pcap nor pcapng: {command}")
+            raise UserError(f"{file.name} is compressed, neither pcap nor pcapng: {unpack} {file.name}")
     for packet in _pcapng(file, place) if magic.startswith(_PCAPNG) else _pcap(file, place):
         place.packets += 1
         yield packet
