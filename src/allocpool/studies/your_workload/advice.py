@@ -112,11 +112,9 @@ class Figures(findings.Figures):
 
 @dataclass(frozen=True)
 class Advice:
-    """What the trials ``of`` a workload show, judged when it is asked for.
-
-    ``minutes`` is what they took, ``ended`` why there were no more, ``notes`` what a capture or a recording gave,
-    ``machine`` where they ran (empty for this one); ``is_example``: the package's own, in place of the reader's.
-    """
+    """What the trials ``of`` a workload show, judged when it is asked for. ``minutes`` is what they took, ``ended`` why
+    there were no more, ``notes`` what a capture or a recording gave, ``machine`` where they ran (empty for this one);
+    ``is_example``: the package's own, in place of the reader's."""
 
     of: Findings
     minutes: float

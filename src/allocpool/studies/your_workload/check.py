@@ -1,7 +1,6 @@
 """Is the advice right? Ten varied workloads, each advised in a few minutes and then measured at length, apart.
 
-The long plan shares no trial with the advice, and time alone fixes its length: half of its trials go as fast as they
-can, half at the reader's rate. `FILE` keeps a row for each workload and machine.
+The long plan shares no trial with the advice, and time alone fixes its length. `FILE` keeps a row for each.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ _KEY = ["workload", "host_id"]
 
 
 def check(name: str, minutes: float | None, long_minutes: float | None, machine: Machine) -> tuple[Advice, Advice]:
-    """Advise on a workload of `WORKLOADS`, and measure it at length; what is on record already counts. With None
-    nothing is measured. Ctrl-C in the advice, too, is raised."""
+    """Advise on a workload of `WORKLOADS`, and measure it at length; None measures nothing. Ctrl-C is raised."""
     workload, advices = understood(WORKLOADS[name]), []
     for limit, plan, block in ((minutes, course, 0), (long_minutes, _in_turns, _APART)):
         advices.append(advise(workload, limit, machine, plan=plan, first_block=block))

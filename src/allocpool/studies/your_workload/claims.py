@@ -108,9 +108,8 @@ def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]
 
 
 class Alike(NamedTuple):
-    """One configuration: allocation over a pool as large as what is alive, as packets and as messages, the second ratio
-    over the first, and what the larger pool of packets costs over that pool. ``costs``: the numerators and the
-    denominators of ``apart``."""
+    """One configuration: allocation over the pool, as packets and as messages, the second over the first, and the larger
+    pool of packets over the pool. ``costs``: the numerators and the denominators of ``apart``."""
 
     configuration: str
     packets: Comparison

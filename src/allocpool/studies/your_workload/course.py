@@ -42,11 +42,9 @@ _SCREEN, _CONFIRM = 3, 8
 
 @dataclass(frozen=True)
 class Turn:
-    """One parameter from the reader's value, ``yours``, in one direction: 1 towards more, -1 towards less.
-
-    ``answer`` is what the answer turns to between ``low`` and ``high`` (``at``: their middle), because of ``by``, cost
-    or losses; None where no value tried, ``up_to`` the last one, turns it. ``ended``: why no further one was tried.
-    """
+    """One parameter from the reader's value, ``yours``, in one direction: 1 is more, -1 is less. ``answer`` is what the
+    answer turns to between ``low`` and ``high`` (``at``: their middle) because of ``by``, cost or losses; None where no
+    value tried, ``up_to`` the last one, turns it. ``ended``: why no further one was tried."""
 
     parameter: str
     yours: float

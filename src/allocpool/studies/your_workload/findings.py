@@ -78,11 +78,9 @@ class Measured(Figures):
 @dataclass(frozen=True)
 class Headroom:
     """Of one strategy: ``rate_per_s``, where half of the trials lose, with its interval of 95% at any stopping time (0
-    or infinite where it is not bounded); None where trials do not show it.
-
-    At ``lost_per_s``, the lowest rate tried, half of the trials lose; ``held_per_s`` is the highest tried below it.
-    ``factor`` is the edge, or else the middle of these two, over the reader's rate.
-    """
+    or infinite where it is not bounded). ``lost_per_s`` is the lowest rate tried at which half of them lose,
+    ``held_per_s`` the highest tried below it. ``factor``: the edge, or else the middle of these two, over the reader's
+    rate. None where trials do not show it."""
 
     rate_per_s: float | None
     low_per_s: float | None
@@ -131,9 +129,7 @@ class Place(NamedTuple):
 
 class Findings:
     """The trials of a reader's workload by cell, in order of time; ``refusal`` returns why this machine can't run one.
-
-    A method's ``cell`` is the one as fast as it goes, unless it says otherwise.
-    """
+    A method's ``cell`` is the one as fast as it goes, unless it says otherwise."""
 
     def __init__(self, workload: Workload, refusal: Callable[[MessagesSpec], str | None] = lambda _spec: None) -> None:
         self.workload = workload

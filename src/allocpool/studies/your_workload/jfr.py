@@ -1,8 +1,6 @@
 """What a Flight Recorder file shows of the reader's program, through the JDK's own ``jfr print``.
 
-Allocation rate, the sites that allocate most byte[] and their sizes, what lives after collections, collector, heap.
-`Recording.missing` names what a recording can't give: no event knows of messages, how many are in flight or for how
-long they are kept.
+No event knows of messages, how many are in flight or for how long they are kept: `Recording.missing` names that.
 """
 
 from __future__ import annotations

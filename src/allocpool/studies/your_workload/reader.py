@@ -1,7 +1,6 @@
 """The reader's workload and its advice: from parameters, a capture, a recording, or a file.
 
-An advice in a file is the workload and its trials, judged again when it is read, on any machine. The reader's last one
-is kept, for page 09. The package ships an example, which the page shows before that.
+An advice in a file is the workload and its trials, judged when it is read. Page 09 shows the last one, or the example.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Replay: sizes, times and bytes of a capture file, prepared for trials.
 
-A prepared file has one record a packet: nanoseconds since the first, what the bytes fold to, and the length on the
-wire. Formats are read by dpkt, packet by packet: a capture may be larger than memory.
+Formats are read by dpkt, packet by packet: a capture may be larger than memory.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from allocpool.errors import UserError
 from allocpool.studies.your_workload.sizes import MOST_SIZES, Sizes, checked_sizes, within
 
 RECORD = struct.Struct("<qqii")
-"""Time in nanoseconds since the first, fold of the bytes, length, nothing."""
+"""Of a packet in a prepared file: nanoseconds since the first, fold of the bytes, length on the wire, nothing."""
 MOST_PACKETS = (2**31 - 1) // RECORD.size
 """A trial reads all of it through one buffer of Java."""
 _LONGEST_BLOCK = 2**26

@@ -1,8 +1,7 @@
 """Mode messages: a message workload whose parameters are a program's, in whole numbers and shares.
 
 A loop takes a message when it is due, obtains a buffer, fills it, and puts it in flight. The message that has been
-longest in flight is read and then kept or freed. A thread runs the rest of the program, where it is asked for: linked
-objects that change, and garbage.
+longest in flight is read and then kept or freed. A thread runs the rest of the program: linked objects, and garbage.
 """
 
 from __future__ import annotations

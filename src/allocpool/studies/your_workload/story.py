@@ -89,11 +89,6 @@ def headroom(advice: Advice) -> pd.DataFrame:
     ])  # fmt: skip
 
 
-def own_point(advice: Advice) -> tuple[float, float]:
-    """Return where the workload lies in the decision map: messages alive, messages a second."""
-    return float(max(1, advice.workload.held)), advice.workload.rate_per_s
-
-
 def robustness(advice: Advice) -> pd.DataFrame:
     """Return which parameter turns the answer and between which two values; a row per parameter and direction tried."""
     return pd.DataFrame([

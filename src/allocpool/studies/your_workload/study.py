@@ -1,8 +1,7 @@
 """Study 9, your workload: should a program like the reader's allocate or pool?
 
 A few named workloads, as programs have them, on a few collectors; `advise` measures the reader's own. The article's
-packets run by the packets study's own code, too, in the same blocks and for as long: the known answer that the general
-workload is compared with.
+packets run by the packets study's code, too: the known answer that the general workload is compared with.
 """
 
 from __future__ import annotations

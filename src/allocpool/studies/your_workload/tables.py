@@ -122,16 +122,12 @@ def _rows_of(record: TrialRecord) -> tidy.Rows:
     if measured is None:
         return {"trials": [{**row, "peak_rss_mb": trial.peak_rss_mb}]}
     cpu = tidy.cpu_rows(record, measured["cpu"])
-    return {"trials": [row | _measured(record, measured, cpu)], "cpu": cpu}
-
-
-def _measured(record: TrialRecord, measured: MessagesMeasurement, cpu: Sequence[Row]) -> Row:
     parts = measured["iterations"]["measured"]
     messages = sum(part[2] for part in parts)
     process_ns = measured["cpu"]["process_ns"]
     start_ns, end_ns = parts[0][0], parts[-1][1]
     rest_ns = sum(ns for name, ns in measured["cpu"]["threads"] if name == _REST_THREAD)
-    return {  # where all is lost, no message is left that a cost could be over
+    row |= {  # where all is lost, no message is left that a cost could be over
         "messages": messages,
         "ns_per_message": (end_ns - start_ns) / messages if messages else None,
         "cpu_ns_per_message": process_ns / messages if messages else None,
@@ -149,6 +145,7 @@ def _measured(record: TrialRecord, measured: MessagesMeasurement, cpu: Sequence[
         **tidy.pick(COUNTS, measured["counts"]),
         "checksum": measured["checksum"],
     }
+    return {"trials": [row], "cpu": cpu}
 
 
 def _delays(buckets: Sequence[tuple[int, int]]) -> Row:

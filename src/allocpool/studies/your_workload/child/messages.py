@@ -207,8 +207,7 @@ def _vm_option(name: str) -> str:
 
 
 def _window(loops: Loops, spec: dict[str, Any], seconds: float, before: list[Iteration]) -> list[Iteration]:
-    """Take what comes due in so many seconds; without a rate parts of about an eighth of the time each, by the pace of
-    the part before, until it has passed."""
+    """Take what comes due in so many seconds; without a rate eight parts or so, by the pace of the part before."""
     if seconds and spec["rate_per_s"]:
         received = loops.counts()["received"]
         start_ns, end_ns = loops.run_for(seconds)
