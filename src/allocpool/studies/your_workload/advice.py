@@ -38,7 +38,6 @@ from allocpool.trial.record import TrialRecord, read_record
 ALL_DONE, OUT_OF_TIME, INTERRUPTED, ON_RECORD = "all done", "out of time", "interrupted", "what is on record"
 """Why no more was measured."""
 EFFECT = ("ratio", "low", "high", "n")
-"""Of a decision."""
 _FREE = ("cpu_ns", "wall_ns")
 _MEMORY = ("idle_rss_mb", "peak_rss_mb", "pool_mb", "wasted_mb")
 _PACED = ("lost_ppm", "delay_p50_ms", "delay_p99_ms", "delay_p999_ms", "pause_max_ms", "collections")

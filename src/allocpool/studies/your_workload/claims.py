@@ -108,7 +108,7 @@ def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]
 
 
 class Alike(NamedTuple):
-    """One configuration: allocation over the pool, as packets and as messages, the second over the first, and the larger
+    """One configuration: allocation over the pool, as packets and as messages, the second over the first, and a larger
     pool of packets over the pool. ``costs``: the numerators and the denominators of ``apart``."""
 
     configuration: str
