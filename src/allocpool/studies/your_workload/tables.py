@@ -48,33 +48,39 @@ _MEMORY = {
 _DTYPES: dict[Any, str] = {
     bool: "bool", int: "int64", float: "float64", int | None: "Int64", float | None: "Float64",
 }  # fmt: skip
-_OTHERS = ("mode", "block", "timeout_s", "in_flight", "messages", "seconds", "warmup_seconds", "seed")
-"""Fields of a spec that have a column of another kind, or none."""
 
 
-def _stated(name: str) -> Column | None:
-    """Return the column of a field of the spec that is a number, a flag or one of a few words."""
-    field = MessagesSpec.model_fields[name]
-    dtype, words = _DTYPES.get(field.annotation), str(field.description)
-    if dtype:
-        return Column(dtype, None if dtype == "bool" else COUNT, nullable=dtype[0].isupper(), description=words)
-    choices = [one for one in get_args(field.annotation) if isinstance(one, str)]
-    return tidy.choice(choices, words) if choices else None
+def _stated(*names: str) -> dict[str, Column]:
+    """Return the columns of fields of the spec that are numbers, flags, or one of a few words."""
+    made: dict[str, Column] = {}
+    for name in names:
+        field = MessagesSpec.model_fields[name]
+        dtype, words = _DTYPES.get(field.annotation, ""), str(field.description)
+        if dtype:
+            check = None if dtype == "bool" else COUNT
+            made[name] = Column(dtype, check, nullable=dtype[0].isupper(), description=words)
+        else:
+            made[name] = tidy.choice(get_args(field.annotation), words)
+    return made
 
 
 TRIALS = DataFrameSchema(
     {
         **tidy.TRIAL_COLUMNS,
-        **{name: column for name in MessagesSpec.model_fields if name not in _OTHERS and (column := _stated(name))},
+        **_stated("language", "layout", "strategy", "classes", "zeroing"),
         "sizes": text("(bytes, weight) of each size of messages"),
         "mean_bytes": Column("float64", COUNT, description="of a message, bytes"),
+        **_stated("filled_share", "read_share", "rate_per_s", "arrivals", "burst_length", "delay_ms"),
         "messages_in_flight": Column("int64", COUNT, description="messages in flight at once"),
+        **_stated("kept_share", "kept_count", "replacement", "temporaries", "temporary_bytes", "live_mb"),
+        **_stated("changed_mb_per_s", "garbage_mb_per_s", "threads"),
+        "runtime": whole("feature release of the JDK; empty for C++", None),
         "collector": text("garbage collector; empty for C++", nullable=True),
         "allocator": text("what C++ malloc reaches; empty for Java", nullable=True),
-        "trace": text("prepared replay file; empty: messages are drawn", nullable=True),
-        "runtime": whole("feature release of the JDK; empty for C++", None),
         "configuration": text("layout with collector and runtime, or with allocator"),
+        **_stated("heap_mb", "direct_mb"),
         "jvm_flags": text("the reader's own flags"),
+        "trace": text("prepared replay file; empty: messages are drawn", nullable=True),
         "messages": whole("messages handled in the measured window"),
         "ns_per_message": number("wall time of the measured window over its messages, all threads together, ns"),
         "cpu_ns_per_message": number("CPU of the process over the same messages, its collector's too, ns"),
