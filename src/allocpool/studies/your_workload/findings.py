@@ -31,8 +31,6 @@ ALLOCATE, TAKE_FROM_POOL, EITHER, UNDECIDED, NEITHER = "allocate", "pool", "eith
 """Answers; `NEITHER` only of a workload with one parameter changed."""
 HOLDS, LOSES, UNKNOWN = "holds", "loses", "inconclusive"
 NEITHER_HOLDS = (LOSES, LOSES)
-_GIVEN_UP_AFTER = 2
-"""Trials without a result after which a cell gets no more."""
 _OUT_BEYOND, _IN_BELOW = 0.2, 0.5
 """Chances that a trial loses: beyond the first a strategy loses, below the second it holds."""
 _OWN_NS = 1e3
@@ -179,8 +177,8 @@ class Findings:
         return [trial.cpu_ns for trial in self.ok(cell) if trial.cpu_ns]
 
     def given_up(self, cell: Cell) -> bool:
-        """Return whether trials of any cell end without a result."""
-        return self.n(cell) - len(self.ok(cell)) >= _GIVEN_UP_AFTER
+        """Return whether two trials of any cell ended without a result: it gets no more."""
+        return self.n(cell) - len(self.ok(cell)) >= 2
 
     def _counted(self, cell: Cell) -> list[tuple[Measured, bool]]:
         """Return the trials of a paced cell that show whether they lost too much, with that; one without memory did."""

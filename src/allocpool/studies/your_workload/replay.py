@@ -97,8 +97,6 @@ class _Clock:
 
 @dataclass
 class _Place:
-    """How far a capture was read."""
-
     packets: int = 0
     offset: int = 0
 

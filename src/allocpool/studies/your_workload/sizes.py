@@ -29,8 +29,6 @@ MIX_SHARE = 0.2
 """Of the messages out at once, those that the small pool of ``mix`` holds."""
 _SPREADS = 4
 """Standard deviations by which a size class is prepared for more messages than it has in the mean."""
-_MOST_BOUNDS = 256
-"""Of the candidates for fitted classes."""
 _LOGNORMAL_PARTS = 64
 FORMS = "512, 4k, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
 
@@ -119,8 +117,8 @@ def mean_bytes(sizes: Sequence[tuple[int, float]]) -> float:
 def fitted_classes(sizes: Sequence[tuple[int, float]], most: int = FITTED_CLASSES) -> tuple[int, ...]:
     """Return at most ``most`` classes, multiples of 16 bytes, that waste least on these sizes; bytes, ascending. Exact,
     by dynamic programming: the best classes of the first i sizes."""
-    grain = 16
-    while len(bounds := sorted({-(-size // grain) * grain for size, _ in sizes})) > _MOST_BOUNDS:
+    grain, most_candidates = 16, 256
+    while len(bounds := sorted({-(-size // grain) * grain for size, _ in sizes})) > most_candidates:
         grain *= 2
     if len(bounds) <= most:
         return tuple(bounds)

@@ -21,7 +21,6 @@ from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 8
 """Of a measured window."""
-_LEAST_PART = 5_000
 _OBJECT_BYTES = 16
 """Header of an array of Java."""
 _AS_STATED = (
@@ -165,9 +164,9 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> MessagesOutcome:
     before, window = loops.counts(), CpuWindow()
     if spec["messages"] is None:
         measured = _window(loops, spec, spec["seconds"], [*filled, *warmup])
-    else:  # a few parts, none of them short
+    else:  # a few parts, none shorter than 5,000 messages
         total = spec["messages"] - fill
-        count = max(1, min(_PARTS, total // _LEAST_PART))
+        count = max(1, min(_PARTS, total // 5_000))
         measured = [loops.run(total * (i + 1) // count - total * i // count) for i in range(count)]
     cpu = window.close()
     peak_mb, at_end = peak_rss_mb(), loops.counts()
