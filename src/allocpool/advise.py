@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import click
@@ -37,20 +38,21 @@ def _options() -> list[click.Parameter]:
         for row in SETTINGS.values()
     ]  # fmt: skip
     others = {
-        "--pcap FILE": "a capture (pcap, pcapng): sizes and times in place of --bytes and --rate; --rate scales it",
-        "--jfr FILE": "a Flight Recorder file: what it holds is taken where you give nothing",
-        "--minutes M": f"in all, with what was measured before; 0: what is on record (default {MINUTES})",
-        "--save FILE": "write the advice with its trials, for notebook 09 (its parameter saved), on any machine",
+        "--pcap": (
+            "FILE",
+            "a capture (pcap, pcapng): sizes and times in place of --bytes and --rate; --rate scales it",
+        ),
+        "--jfr": ("FILE", "a Flight Recorder file: what it holds is taken where you give nothing"),
+        "--minutes": ("M", f"in all, with what was measured before; 0: what is on record (default {MINUTES})"),
+        "--save": ("FILE", "write the advice with its trials, for notebook 09 (its parameter saved), on any machine"),
     }
-    for names, text in others.items():
-        name, metavar = names.split()
-        rows.append(click.Option([name], metavar=metavar, help=text))
-    rows += [
+    return [
+        *rows,
+        *(click.Option([name], metavar=word, help=text) for name, (word, text) in others.items()),
         click.Option(["--json", "as_json"], is_flag=True, help="print one JSON object"),
         click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
                      help="list every option"),
     ]  # fmt: skip
-    return [*rows]
 
 
 def _advise(
@@ -66,7 +68,7 @@ def _advise(
       allocpool advise --rate 1e6 --bytes 512 --in-flight 20000 --heap 4g --delay 50ms
     """
     minutes = MINUTES if minutes is None else minutes
-    limit = None if minutes in ("0", "0.0") else minutes_from(minutes)
+    limit = None if re.fullmatch(r"0*\.?0+", minutes) else minutes_from(minutes)
     file = None if save is None else reader.checked_path(save)
     stated = {key: value for key, value in given.items() if value not in (None, ())}
     workload, notes = reader.workload_of(stated, pcap, jfr)
