@@ -1,8 +1,6 @@
-"""What stream trials and searches measure. Instants are CLOCK_MONOTONIC, ns."""
+"""What stream trials measure. Instants are CLOCK_MONOTONIC, ns."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 from typing_extensions import TypedDict
 
@@ -16,8 +14,8 @@ class VmOptions(TypedDict):
     ConcGCThreads: int
 
 
-class Timeliness(TypedDict):
-    """What reports whether a pipeline kept up with its events."""
+class StreamMeasurement(TypedDict):
+    """Of mode ``stream``."""
 
     gave_up: bool
     source_lag_ns: int | None
@@ -26,11 +24,6 @@ class Timeliness(TypedDict):
     """To the last result of each measured window, in the order of the windows."""
     firsts_ns: list[int]
     """To the first result of each."""
-
-
-class StreamMeasurement(Timeliness):
-    """Of mode ``stream``."""
-
     histogram: str
     events: int
     results: int
@@ -45,40 +38,6 @@ class StreamMeasurement(Timeliness):
 
 class StreamOutcome(Outcome, StreamMeasurement):
     """What the process of a stream trial returns; ``failed`` where its results were wrong."""
-
-
-class Probe(TypedDict):
-    """One job of a search, judged."""
-
-    events_per_second: int
-    kept_up: bool
-    tail: str | None
-    """The highest percentile that its windows allow; None where it did not keep up."""
-    tail_ms: float | None
-    """The latency to the last result there."""
-    first_tail_ms: float | None
-    """The latency to the first result there."""
-    holds: bool
-    windows: int
-    wall_s: float
-
-
-class StreamSearchMeasurement(TypedDict):
-    """Of mode ``stream_search``."""
-
-    holds_events_per_second: int | None
-    fails_events_per_second: int | None
-    probes: list[Probe]
-    start_ns: int
-    end_ns: int
-    peak_rss_mb: float
-
-
-class StreamSearchOutcome(StreamSearchMeasurement):
-    """What the process of a search returns; one that a probe ended has what it came to know until then."""
-
-    status: Literal["ok", "failed", "out_of_memory", "invalid", "crashed"]
-    reason: str | None
 
 
 class Switch(TypedDict):

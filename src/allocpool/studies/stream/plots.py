@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from allocpool.evidence import reference, style
 from allocpool.evidence.style import by_panel, finish, log_axes, nothing, panels, rule
 from allocpool.evidence.trials import finished
-from allocpool.studies.stream.claims import CELL, FIRST, held, non_default, only
+from allocpool.studies.stream.claims import CELL, FIRST, highest, non_default, only
 from allocpool.studies.stream.story import commonest_rate, rate_text
 
 LAST = "tail_ms"
@@ -102,20 +102,21 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
     return finish(grid, "Latency to the first result by setting of the collector.", 1, x="first result, ms (log)")
 
 
-def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> Figure:
+def threads_of_the_engine(trials: pd.DataFrame, target_ms: float) -> Figure:
     """By cooperative threads, from one to all processors: latency to the first result at the commonest rate and in the
-    longest trials; the highest throughput within the target, 0 where not even the lowest rate held."""
+    longest trials; the highest throughput within the target with its interval, 0 where no rate held."""
     common = commonest_rate(trials)
     if common.empty or common[FIRST].isna().all():
         return nothing("no trial that kept up")
     longest = commonest_rate(trials[trials["seconds"] > common["seconds"].max()])
-    highest = held(trials, searches, target_ms)
+    found = highest(trials, target_ms)
     parts = []
     for rows in filter(len, (common, longest)):
         title = f"{rows['tail'].dropna().min()}, first result, ms\n{rate_text(rows.iloc[0])}"
         parts.append(rows.assign(panel=title, value=rows[FIRST]))
-    title = f"million items a second\nwithin {target_ms:g} ms, {', '.join(sorted(highest['tail'].dropna().unique()))}"
-    parts.append(highest.assign(panel=title, value=highest["holds_items_per_second"].fillna(0.0) / 1e6))
+    title = f"million items a second\nwithin {target_ms:g} ms, {', '.join(sorted(found['tail'].dropna().unique()))}"
+    ends = found.fillna({"throughput": 0.0})[["throughput", "low", "high"]] / 1e6
+    parts += [found.assign(panel=title, value=ends[name]) for name in ends]
     names = ["panel", "configuration", "cooperative_threads", "value"]
     long = pd.concat([part[names] for part in parts]).dropna(subset=["value"]).astype({"value": float})
     shown = sorted(long["configuration"].unique())

@@ -1,4 +1,4 @@
-"""A stream trial: a pipeline in this process, on a member of its own, and what each window's results took.
+"""A stream trial: a pipeline in this process, on its own member, and what each window's results took.
 
 While windows are measured, this thread sleeps: everything is written down inside the JVM and read at the end.
 """
@@ -21,22 +21,14 @@ _LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> StreamOutcome | Failure:
-    """Measure one rate."""
+    """Measure one rate; a member that does not start and an exhausted heap are outcomes and are returned as such."""
     jvm.start(launch)
-    return measure_rate(spec)
-
-
-def measure_rate(spec: dict[str, Any]) -> StreamOutcome | Failure:
-    """A job of its own on a member of its own, in the JVM that runs.
-
-    A member that does not start and an exhausted heap are outcomes and are returned as such.
-    """
     trial_class = jvm.java_class("allocpool.stream.StreamTrial")
     try:
         trial = trial_class(
             spec["events_per_second"], spec["keys"], spec["window_ms"], spec["slide_ms"], spec["aggregate"],
             spec["cooperative_threads"], spec["processors"], _sources(spec),
-            _hiccup_from_ms(spec), spec.get("hiccup_ms", 0), spec["port"],
+            _hiccup_from_ms(spec), spec["hiccup_ms"], spec["port"],
             _warmup_ms(spec), _length_ms(spec), round(spec["patience_seconds"] * 1000),
         )  # fmt: skip
     except Exception as error:
