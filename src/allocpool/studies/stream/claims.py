@@ -7,6 +7,7 @@ go through the same tests.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -159,8 +160,8 @@ class Stream:
         for row in highest(rows, self.target_ms).to_dict("records"):
             names = ("configuration", "cooperative_threads", "window_ms", "slide_ms", "seconds", "family", "cores",
                      "every_processor", "published_threads")  # fmt: skip
-            facts = _Facts({name: row.get(name) for name in names}, measure="throughput", percentile=row["tail"],
-                           events_per_second=row["rate"], non_default="")  # fmt: skip
+            facts = _facts({name: row.get(name) for name in names}, measure="throughput", percentile=row["tail"],
+                           events_per_second=row["rate"])  # fmt: skip
             label = f"{row['configuration']}, {row['cooperative_threads']} threads, highest throughput, {row['tail']}"
             found, weak = row["every"], _too_few(pd.DataFrame([row]))
             if self.exact:
@@ -169,13 +170,6 @@ class Stream:
                 known = found.gap or (None if found.passes else "no rate that was tried held")
                 values = pd.Series([row["throughput"]][: known is None], dtype=float)
                 yield Highest(facts, label, values, known or "", weak, every=found)
-
-
-class _Facts(dict[str, Any]):
-    """Facts of a cell that lacks some: they are None."""
-
-    def __missing__(self, name: str) -> None:
-        return None
 
 
 def with_facts(trials: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
@@ -222,6 +216,11 @@ def name_of(facts: Mapping[str, Any]) -> str:
     return ", ".join([*parts, f"{facts['events_per_second']:,} events/s, {facts['keys']:,} keys"])
 
 
+def _facts(row: Mapping[str, Any], **more: Any) -> Mapping[str, Any]:
+    """Facts of a cell; those that it lacks are None."""
+    return defaultdict(lambda: None, {**row, **more, "non_default": ""})
+
+
 def _of_switches(switches: pd.DataFrame) -> Iterator[Cell]:
     """Medians by block, ns, less what reading the clock takes; of tasklets, in which it may be more than all else, with
     it."""
@@ -230,8 +229,8 @@ def _of_switches(switches: pd.DataFrame) -> Iterator[Cell]:
         for way in ("platform", "tasklets"):
             if way in medians and (way != "platform" or "empty" in medians):
                 values = (medians[way] - (medians["empty"] if way == "platform" else 0.0)).clip(lower=1.0)
-                facts = dict.fromkeys(KEYS) | {"measure": "switch", "configuration": configuration, "way": way}
-                yield Cell(_Facts(facts | {"non_default": ""}), f"{configuration}, from {WAYS[way]}", values)
+                facts = _facts({}, measure="switch", configuration=configuration, way=way)
+                yield Cell(facts, f"{configuration}, from {WAYS[way]}", values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +256,8 @@ def highest(trials: pd.DataFrame, target_ms: float) -> pd.DataFrame:
     outputs at one input, each of which reports whether its rate held.
 
     Columns: those of the trials; ``rate``, the input where it is one; ``every``, `AdaptiveTrials` over the time between
-    items; ``throughput``, items/s, with ``low`` and ``high``, NaN where unknown; ``n``; ``held``, the highest rate up to
-    which all held, or the lowest where none did.
+    items; ``throughput``, items/s, with ``low`` and ``high``, NaN where unknown; ``n``; ``held``, the highest rate up
+    to which all held, or the lowest where none did.
     """
     rows = only(trials, "target_ms").sort_values("block", kind="stable")
     placed = rows["target_ms"].notna()

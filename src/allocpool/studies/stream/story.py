@@ -91,10 +91,11 @@ def _highest(found: pd.DataFrame, target_ms: float) -> str:
     # The trials that chose the one also judge it: it is put to all others, and paid for as often as was chosen.
     chances = [compare_highest(best["every"], other["every"]).p_above() for other in others]
     shown = len(sides) * max(chances, default=1.0) <= decisions.ALPHA
-    rate = Interval(*(best[name] / 1e6 for name in ("throughput", "low", "high")), best["n"], "Student")
+    rate, low, high = (best[name] / 1e6 for name in ("throughput", "low", "high"))
+    held = Interval(rate, low, high, best["n"], "Student").text()
     return (
         f"**Highest throughput within {target_ms:g} ms:** {best['configuration']}, threads: "
-        f"{best['cooperative_threads']}, {best['tail']}, {rate.text()} million items a second, n = {best['n']}, "
+        f"{best['cooperative_threads']}, {best['tail']}, {held} million items a second, n = {best['n']}, "
         f"{'' if shown else 'not '}shown above all others."
     )
 

@@ -6,7 +6,6 @@ Each part is measured, none is what the others leave over: their sum against res
 from __future__ import annotations
 
 import ctypes
-import math
 import re
 import resource
 import time
@@ -19,8 +18,7 @@ from allocpool.trial.child import jvm
 _MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ (\d+)\s*(.*)")
 _HISTOGRAM_LINE = re.compile(r"\s*\d+:\s+\d+\s+(\d+)\s+(\S+)")
 _DEFAULT_STACK_BYTES = 8 << 20
-_GIVING_BACK_S, _STEADY_S, _STEADY_MB, _LOOK_S = 3.0, 0.2, 0.5, 0.02
-_SETTLING_S, _SETTLED_S = 2.0, 0.06
+_STEADY_MB, _LOOK_S = 0.5, 0.02
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("char_buffer", ("[C", "java.io.BufferedReader", "java.io.BufferedWriter")),
     # Each thread that does socket I/O keeps a table of direct buffers (sun.nio.ch.Util).
@@ -52,29 +50,20 @@ def rollup() -> dict[str, float]:
     return {"rss_mb": sizes_kb["Rss"] / 1024, "pss_mb": sizes_kb["Pss"] / 1024, "uss_mb": unique_kb / 1024}
 
 
-def await_giving_back() -> None:
-    """Wait until resident memory has stopped to shrink: G1 gives regions back in steps, the first of them 100 ms after
-    the collection that freed them (JDK-8236926, JDK-8257974)."""
-    give_up_s = time.monotonic() + _GIVING_BACK_S
-    smallest_mb, since_s = math.inf, time.monotonic()
-    while time.monotonic() < give_up_s and time.monotonic() - since_s < _STEADY_S:
-        now_mb = rollup()["rss_mb"]
-        if now_mb < smallest_mb - _STEADY_MB:
-            smallest_mb, since_s = now_mb, time.monotonic()
-        time.sleep(_LOOK_S)
+def settle(sign: int, patience_s: float, steady_s: float) -> float:
+    """Wait until resident memory has stopped to grow (``sign`` 1) or to shrink (-1), and return it, MiB.
 
-
-def settled_mb() -> float:
-    """Return resident memory, MiB, as soon as it has stopped to grow: threads that have started touch their stacks
-    first."""
-    give_up_s = time.monotonic() + _SETTLING_S
-    largest_mb = now_mb = rollup()["rss_mb"]
+    Threads that have started touch their stacks first. G1 gives regions back in steps, the first of them 100 ms after
+    the collection that freed them (JDK-8236926, JDK-8257974).
+    """
+    give_up_s = time.monotonic() + patience_s
+    furthest_mb = now_mb = rollup()["rss_mb"]
     since_s = time.monotonic()
-    while time.monotonic() < give_up_s and time.monotonic() - since_s < _SETTLED_S:
+    while time.monotonic() < give_up_s and time.monotonic() - since_s < steady_s:
         time.sleep(_LOOK_S)
         now_mb = rollup()["rss_mb"]
-        if now_mb > largest_mb + _STEADY_MB:
-            largest_mb, since_s = now_mb, time.monotonic()
+        if sign * (now_mb - furthest_mb) > _STEADY_MB:
+            furthest_mb, since_s = now_mb, time.monotonic()
     return now_mb
 
 
