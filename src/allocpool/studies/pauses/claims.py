@@ -22,7 +22,7 @@ from allocpool.packets.comparisons import POOLING_STRATEGIES, SET_UPS, Cell, wit
 from allocpool.packets.specs import PUBLISHED_CASES
 from allocpool.runtimes.collectors import collector_named, collectors_that
 from allocpool.studies.pauses import scaling
-from allocpool.studies.pauses.gc_table import per_trial
+from allocpool.studies.pauses.story import per_trial
 
 STOP_THE_WORLD = collectors_that(lambda row: row.stop_the_world)
 ABOUT_NS = 100.0
@@ -39,7 +39,7 @@ METRICS = {
     "gc_per_second": "collections per second", "mean_pause_ms": "mean pause", "max_pause_ms": "longest pause",
     "gc_fraction_percent": "share of time in pauses, %",
 }  # fmt: skip
-"""Measures of `gc_table`."""
+"""Measures of `story.per_trial`."""
 _LEFT = "left_mb"
 _LEAST = {_LEFT: 0.01, "gc_fraction_percent": 0.01}
 """A smaller figure, or none, counts as this one: its logarithm is taken."""

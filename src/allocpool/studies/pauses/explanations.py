@@ -16,7 +16,7 @@ from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.changes import Change, facts_of, on_both
 from allocpool.packets.comparisons import Cell
 from allocpool.studies.pauses.claims import PAUSES_CLAIMS, cells_of, collected
-from allocpool.studies.pauses.gc_table import per_trial
+from allocpool.studies.pauses.story import per_trial
 
 YOUNG = "only young collections count"
 """Full ones, and the pauses of a concurrent marking, are of another length; so a mean hangs on how many there were."""

@@ -16,7 +16,7 @@ from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import CHOICES, STRATEGIES
 from allocpool.packets.style import CASE_WORDS, strategy_looks, two_lines
 from allocpool.runtimes.collectors import collector_named
-from allocpool.studies.pauses.attribution import ALL_CAUSES
+from allocpool.studies.pauses.tables import ALL_CAUSES
 
 _FACTS = ["trial_id", "configuration", *ORDERED_BY, "strategy", "case"]
 _LEAST_PAUSE_MS = 1e-3
