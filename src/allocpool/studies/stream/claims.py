@@ -49,7 +49,7 @@ FIRST = "first_tail_ms"
 """Latency at the tail to the first result of a window, as published."""
 FAR_TAIL = "p99.99"
 MEASURES = {
-    "latency": FIRST, "catching up": "catch_up_ms", "CPU of the collector": "cpu_gc",
+    "latency": FIRST, "far latency": FIRST, "catching up": "catch_up_ms", "CPU of the collector": "cpu_gc",
     "memory allocated": "allocated_mb_per_s",
 }  # fmt: skip
 WAYS = {
@@ -142,34 +142,34 @@ class Stream:
             behind = ~keeping_up(group)
             kept = group[~behind].set_index("block")
             name, gap = name_of(facts), f"fell behind in {int(behind.sum())} trials"
-            for measure, column in MEASURES.items():
-                values = kept[column].dropna().astype(float).clip(lower=1e-6)
-                yield Cell({**facts, "measure": measure}, name, values, gap)
-                if measure == "latency":
-                    yield Cell({**facts, "measure": "far latency"}, name, values, gap, _too_few(group))
             # One that fell behind counts with the least by which it was late.
             answered_ms = group.set_index("block")[FIRST].astype(float).where(~behind.to_numpy(), _LATE_MS).dropna()
             # What is held is held at the target itself, too.
             target_ms = self.target_ms * (1 + 1e-8) if self.exact else self.target_ms
             pauses_ms = kept["gc_pause_max_ms"].dropna().astype(float)
-            for measure, ms in {"latency over target": answered_ms, "longest pause over target": pauses_ms}.items():
-                cell = {**facts, "measure": measure}
-                yield Cell(cell, f"{name}, {measure}", ms / target_ms, gap, _too_few(group))
+            figures = {measure: kept[column].dropna().astype(float).clip(lower=1e-6)
+                       for measure, column in MEASURES.items()}  # fmt: skip
+            over = {"latency over target": answered_ms / target_ms, "longest pause over target": pauses_ms / target_ms}
+            for measure, values in {**figures, **over}.items():
+                label = f"{name}, {measure}" if measure in over else name
+                weak = _too_few(group) if measure in (*over, "far latency") else ""
+                yield Cell({**facts, "measure": measure}, label, values, gap, weak)
 
     def _of_rates(self, rows: pd.DataFrame) -> Iterator[Cell]:
         for row in highest(rows, self.target_ms).to_dict("records"):
             names = ("configuration", "cooperative_threads", "window_ms", "slide_ms", "seconds", "family", "cores",
                      "every_processor", "published_threads")  # fmt: skip
-            facts = _facts({name: row.get(name) for name in names}, measure="throughput", percentile=row["tail"],
+            facts = _facts({name: row[name] for name in names}, measure="throughput", percentile=row["tail"],
                            events_per_second=row["rate"])  # fmt: skip
             label = f"{row['configuration']}, {row['cooperative_threads']} threads, highest throughput, {row['tail']}"
-            found, weak = row["every"], _too_few(pd.DataFrame([row]))
+            every, weak = row["every"], _too_few(pd.DataFrame([row]))
             if self.exact:
                 yield Cell(facts, label, pd.Series([row["held"]]), weak=weak)
-            else:
-                known = found.gap or (None if found.passes else "no rate that was tried held")
-                values = pd.Series([row["throughput"]][: known is None], dtype=float)
-                yield Highest(facts, label, values, known or "", weak, every=found)
+                continue
+            gap = every.gap or ("" if every.passes else "no rate that was tried held")
+            yield Highest(
+                facts, label, pd.Series([] if gap else [row["throughput"]], dtype=float), gap, weak, every=every
+            )
 
 
 def with_facts(trials: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Figures of the stream study: latency against throughput, threads of the engine, settings of the collector.
+"""Figures of the stream study: latency against throughput, threads of the engine.
 
 Bars reach from the smallest to the largest trial, the dashed line is the target.
 """
@@ -11,18 +11,12 @@ from matplotlib.figure import Figure
 
 from allocpool.evidence import reference, style
 from allocpool.evidence.style import by_panel, finish, log_axes, nothing, panels, rule
-from allocpool.evidence.trials import finished
-from allocpool.studies.stream.claims import CELL, FIRST, highest, non_default, only
+from allocpool.studies.stream.claims import FIRST, highest, only
 from allocpool.studies.stream.story import commonest_rate, rate_text
 
 LAST = "tail_ms"
 AXES = {"keys": "events_per_second", "events_per_second": "keys"}
 """What makes throughput larger, and what stays as it is: output at a million events a second is the published axis."""
-_SETTINGS = {
-    "new_size_mb": "MaxNewSize",
-    "asked_concurrent_gc_threads": "ConcGCThreads",
-    "asked_parallel_gc_threads": "ParallelGCThreads",
-}
 
 
 def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str = "keys") -> Figure:
@@ -73,33 +67,6 @@ def _published() -> pd.DataFrame:
         "millions": rows["million_items_per_second"], "ms": rows["p9999_latency_ms_read_off_chart"], "tail": "p99.99",
         "panel": "published, " + rows["machine"] + "\np99.99, first result",
     })  # fmt: skip
-
-
-def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
-    """Latency to the first result by ``MaxNewSize`` (MiB), ``ConcGCThreads`` and ``ParallelGCThreads``, with the JVM's
-    own choice; only trials that differ in nothing else share a colour."""
-    rows = finished(trials).assign(non_default=non_default(finished(trials)))
-    rows = rows[rows["non_default"].isin(["", *_SETTINGS])].dropna(subset=[FIRST]).astype({FIRST: float})
-    varied = rows.groupby([name for name in CELL if name not in _SETTINGS], dropna=False)["non_default"]
-    rows = rows[varied.transform("nunique") > 1]
-    if rows.empty:
-        return nothing("no setting of the collector was varied")
-    facts = rows.to_dict("records")
-    settings = [row["non_default"] for row in facts]
-    rows = rows.assign(
-        line=[f"{row['configuration']}, {row['cooperative_threads']} threads, {rate_text(row)}" for row in facts],
-        setting=[f"{_SETTINGS[name]} {row[name]}" if name else "JVM's choice"
-                 for name, row in zip(settings, facts, strict=True)],
-    ).sort_values(["non_default", *_SETTINGS])  # fmt: skip
-    height = 1.0 + 0.3 * rows["setting"].nunique()
-    grid = sns.catplot(
-        rows, kind="point", x=FIRST, y="setting", hue="line", dodge=0.4, linestyle="none",
-        palette=style.looks(rows["line"])["palette"], **style.STATED, **style.size(1, height),
-    )  # fmt: skip
-    rule(grid, x=target_ms)
-    log_axes(grid, "x", [target_ms, *rows[FIRST]], most=5)
-    grid.set(ylabel="")
-    return finish(grid, "Latency to the first result by setting of the collector.", 1, x="first result, ms (log)")
 
 
 def threads_of_the_engine(trials: pd.DataFrame, target_ms: float) -> Figure:

@@ -104,7 +104,6 @@ class StreamSpec(EngineSpec):
     warmup_seconds: float = Field(default=3.0, ge=0, le=600, description="windows that are checked and not counted")
     late_ms: float = Field(default=200.0, gt=0, description="behind by more at the end: has not kept up")
     patience_seconds: float = Field(default=2.0, gt=0, le=600, description="that a late pipeline may go on for")
-    percentile: float | None = Field(default=None, gt=0, lt=100, description="that the trial must be long enough for")
     hiccup_ms: int = Field(default=0, ge=0, description="all sources are held once for so long, half-way; 0: never")
     target_ms: float | None = Field(default=None, gt=0, description="latency to hold at the tail; adaptive trials")
 
@@ -126,12 +125,6 @@ class StreamSpec(EngineSpec):
             )
         if self.windows < 1:
             raise ValueError(f"seconds {self.seconds:g} hold no window: give at least {self.slide_ms / 1000:g}")
-        needed = windows_needed(self.percentile or 0.0)
-        if self.percentile is not None and self.windows < needed:
-            raise ValueError(
-                f"p{self.percentile:g} takes {needed:,} windows, and {self.seconds:g} s have {self.windows:,}: give "
-                f"seconds={self.seconds_for(self.percentile):g} at slide_ms={self.slide_ms}"
-            )
         if self.target_ms is not None and self.windows < windows_needed(50):
             raise ValueError(f"seconds {self.seconds:g} hold {self.windows} window(s), too few for any percentile")
         if self.hiccup_ms and self.processors not in OF_THE_ENGINE:
@@ -181,10 +174,6 @@ class StreamSpec(EngineSpec):
     def windows(self) -> int:
         """Measured windows, each with one latency."""
         return int(self.seconds * 1000 + 1e-6) // self.slide_ms
-
-    def seconds_for(self, percentile: float) -> float:
-        """Measured seconds that a percentile takes."""
-        return windows_needed(percentile) * self.slide_ms / 1000
 
     @property
     def hiccup_from_ms(self) -> int:

@@ -35,8 +35,8 @@ _LOWEST_RATE, _HIGHEST_RATE = 1e3, 1e8
 """Of adaptive trials, events per second."""
 
 
-def parse_configuration(text: str) -> tuple[str, int]:
-    """Read ``COLLECTOR/RUNTIME``.
+def parse_configuration(text: str) -> dict[str, Any]:
+    """Return the collector and the runtime of ``COLLECTOR/RUNTIME``, as specs take them.
 
     Raises:
         UserError: another form, an unknown word, or a runtime that is too old; names the valid ones.
@@ -47,7 +47,7 @@ def parse_configuration(text: str) -> tuple[str, int]:
     check_combination(collector, int(runtime))
     if int(runtime) < specs.OLDEST_RUNTIME:
         raise UserError(f"configuration {text!r}: Hazelcast 5.7 needs runtime {specs.OLDEST_RUNTIME} or newer")
-    return collector, int(runtime)
+    return {"collector": collector, "runtime": int(runtime)}
 
 
 def _parsable(text: str) -> str:
@@ -140,14 +140,9 @@ def plan_stream(profile: StreamProfile, machine: Machine) -> list[Planned]:
         for group in profile.groups.values():
             trials += _trials(profile, group, block, cores) if block == 0 or not group.adaptive else ()
         for text in profile.switches:
-            trials.append(StreamSwitchSpec(**_jvm(text), heap_mb=profile.heap_mb, block=block))
+            trials.append(StreamSwitchSpec(**parse_configuration(text), heap_mb=profile.heap_mb, block=block))
         planned += [Planned(spec) for spec in dict.fromkeys(trials)]
     return planned
-
-
-def _jvm(configuration: str) -> dict[str, Any]:
-    collector, runtime = parse_configuration(configuration)
-    return {"collector": collector, "runtime": runtime}
 
 
 def _trials(profile: StreamProfile, group: StreamSelection, block: int, cores: int) -> Iterator[StreamSpec]:
@@ -162,7 +157,7 @@ def _trials(profile: StreamProfile, group: StreamSelection, block: int, cores: i
     )
     shared["target_ms"] = profile.target_ms if group.adaptive else None
     for text, *values in product(group.configurations, *axes.values()):
-        asked, jvm = dict(zip(axes, values, strict=True)), _jvm(str(text))
+        asked, jvm = dict(zip(axes, values, strict=True)), parse_configuration(str(text))
         sized = asked["new_size_mb"] is None or collector_named(jvm["collector"]).has_sized_young
         virtual = asked["processors"] != "virtual" or jvm["runtime"] >= specs.FIRST_WITH_VIRTUAL_THREADS
         plain = asked["sources"] == "parallel" and not group.hiccup_ms
@@ -220,7 +215,8 @@ def _work(spec: StreamSpec, *apart_from: str) -> tuple[object, ...]:
 
 def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """Return the collectors and runtimes that can run the engine, with why one is left out."""
-    asked = {parse_configuration(text) for group in profile.groups.values() for text in group.configurations}
+    texts = [text for group in profile.groups.values() for text in group.configurations]
+    asked = {tuple(parse_configuration(text).values()) for text in texts}
     refused = {
         (item.spec.collector, item.spec.runtime): item.unavailable
         for item in planned

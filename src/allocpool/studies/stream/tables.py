@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 import pandas as pd
 from pandera.pandas import Column, DataFrameSchema
 
 from allocpool import percentiles
 from allocpool.campaign import tidy
-from allocpool.campaign.tidy import COUNT, POSITIVE, Row, Trial, choice, number, read_trial, text, whole
+from allocpool.campaign.tidy import COUNT, POSITIVE, Row, choice, number, read_trial, text, whole
 from allocpool.percentiles import TAILS
 from allocpool.runtimes.collectors import collector_named
 from allocpool.runtimes.threads import APPLICATION, GC, JIT, OTHER, cpu_ns_by_group
@@ -143,9 +142,9 @@ def catch_up_ms(latencies_ns: Sequence[int], slide_ms: int, from_window: int, hi
     return None
 
 
-def trial_columns(trial: Trial[StreamMeasurement]) -> Row:
+def summarise_stream(record: TrialRecord) -> Row:
     """Return the row of one trial in table ``trials``."""
-    record, measured = trial.record, trial.measurement
+    measured = read_trial(record, StreamMeasurement).measurement
     stated = StreamSpec(**record.spec)
     row = {**_stated(record, TRIALS), "offered_items_per_second": stated.offered_items}
     if measured is None:
@@ -211,10 +210,11 @@ def _young_per_s(record: TrialRecord, start_ns: int, end_ns: int) -> float | Non
     return len(young) / (end_ns - start_ns) * 1e9
 
 
-def switch_rows(trial: Trial[StreamSwitchMeasurement]) -> list[Row]:
-    """Return the rows of one trial in table ``switches``; one without a way where it measured nothing."""
-    shared = _stated(trial.record, SWITCH_ROWS)
-    return [{**shared, **switch} for switch in trial.measurement["switches"]] if trial.measurement else [shared]
+def summarise_stream_switch(record: TrialRecord) -> dict[str, list[Row]]:
+    """Return ``switches``, what a switch takes: a row for each way, and ``empty``, the clock's own; one without a way
+    where the trial measured nothing."""
+    shared, measured = _stated(record, SWITCH_ROWS), read_trial(record, StreamSwitchMeasurement).measurement
+    return {"switches": [{**shared, **switch} for switch in measured["switches"]] if measured else [shared]}
 
 
 def tidy_stream(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
@@ -222,27 +222,7 @@ def tidy_stream(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
 
     def rows_of(record: TrialRecord) -> tidy.Rows:
         if record.spec["mode"] == "stream":
-            return {"trials": [trial_columns(read_trial(record, StreamMeasurement))]}
-        return {"switches": switch_rows(read_trial(record, StreamSwitchMeasurement))}
+            return {"trials": [summarise_stream(record)]}
+        return summarise_stream_switch(record)
 
     return tidy.frames(records, rows_of, SCHEMAS)
-
-
-def summarise_stream(record: TrialRecord) -> dict[str, Any]:
-    """Return the row of a trial, with its percentiles as ``first_latency_ms`` (to the first result of a window) and
-    ``latency_ms`` (to its last)."""
-    trial = read_trial(record, StreamMeasurement)
-    row = trial_columns(trial)
-    spec = StreamSpec(**record.spec)
-    for name, prefix in {"first_latency_ms": "first_", "latency_ms": ""}.items():
-        columns = {percentile: f"{prefix}{column_of(percentile)}" for percentile in (*TAILS, "max")}
-        values = {percentile: row.pop(column, None) for percentile, column in columns.items()}
-        row[name] = values if row.get("kept_up") else None
-    missing = [name for name, percentile in TAILS.items() if spec.windows < percentiles.samples_needed(percentile)]
-    row["too_few_windows_for"] = {name: f"seconds={spec.seconds_for(TAILS[name]):g}" for name in missing}
-    return row
-
-
-def summarise_stream_switch(record: TrialRecord) -> dict[str, Any]:
-    """Return what a switch takes: a row for each way, and ``empty``, the clock's own."""
-    return {"switches": switch_rows(read_trial(record, StreamSwitchMeasurement))}
