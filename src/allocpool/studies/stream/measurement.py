@@ -6,12 +6,7 @@ from typing_extensions import TypedDict
 
 from allocpool.trial.measurement import CpuTime, Outcome
 
-
-class VmOptions(TypedDict):
-    """Options of the JVM that are in force."""
-
-    ParallelGCThreads: int
-    ConcGCThreads: int
+VM_OPTIONS = ("ParallelGCThreads", "ConcGCThreads")
 
 
 class StreamMeasurement(TypedDict):
@@ -32,7 +27,8 @@ class StreamMeasurement(TypedDict):
     start_ns: int
     end_ns: int
     cpu: CpuTime
-    vm_options: VmOptions
+    vm_options: dict[str, int]
+    """`VM_OPTIONS`, as they are in force."""
     peak_rss_mb: float
 
 

@@ -1,5 +1,4 @@
-"""The modes stream and stream_switch: keyed sliding windows over simulated events, on one member of
-Hazelcast with Jet.
+"""The modes stream and stream_switch: keyed sliding windows over simulated events, on one member of Hazelcast with Jet.
 
 The model is that of "Sub-10 ms Latency in Java: Concurrent GC with Green Threads" (Hazelcast, 2020): sources that
 simulate a rate, windows over many keys, and the latency of each window's results from the window's end.
@@ -22,15 +21,11 @@ from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
 Aggregate = Literal["boxed", "garbage_free"]
 Processors = Literal["cooperative", "native", "platform", "virtual"]
+"""Of Jet: on shared threads, or each on a native thread; and the window step alone, on threads of this kind."""
 Sources = Literal["parallel", "single"]
 Switching = Literal["tasklets", "virtual", "platform"]
-AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
-PROCESSORS: tuple[Processors, ...] = get_args(Processors)
-"""Of Jet: on shared threads, or each on a native thread; and the window step alone, on threads of this kind."""
-OF_THE_ENGINE: tuple[Processors, ...] = ("cooperative", "native")
-SOURCES: tuple[Sources, ...] = get_args(Sources)
-SWITCHES: tuple[Switching, ...] = get_args(Switching)
 """What takes turns on one processor: tasklets of Jet, and threads of Java that wake each other."""
+OF_THE_ENGINE: tuple[Processors, ...] = ("cooperative", "native")
 OLDEST_RUNTIME = 17
 FIRST_WITH_VIRTUAL_THREADS = 21
 HEAP_MB = 1024
@@ -210,7 +205,7 @@ class StreamSwitchSpec(EngineSpec):
     parties: int = Field(default=64, ge=2, le=1000, description="that take turns")
     turns: int = Field(default=100_000, ge=100, le=10**8, description="of them all; the first quarter is not measured")
     ways: tuple[Switching, ...] = Field(
-        default_factory=lambda spec: tuple(way for way in SWITCHES if _has(spec["runtime"], way)),
+        default_factory=lambda spec: tuple(way for way in get_args(Switching) if _has(spec["runtime"], way)),
         min_length=1,
         description="all that the runtime has",
     )

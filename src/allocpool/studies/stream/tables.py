@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import median
+from typing import get_args
 
 import pandas as pd
 from pandera.pandas import Column, DataFrameSchema
@@ -20,16 +21,14 @@ from allocpool.percentiles import TAILS
 from allocpool.runtimes.collectors import collector_named
 from allocpool.runtimes.threads import APPLICATION, GC, JIT, OTHER, cpu_ns_by_group
 from allocpool.studies.realtime.adaptive import Seen
+from allocpool.studies.stream import specs
 from allocpool.studies.stream.measurement import StreamMeasurement, StreamSwitchMeasurement
-from allocpool.studies.stream.specs import AGGREGATES, PROCESSORS, SOURCES, SWITCHES, StreamSpec
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
 
 _GROUPS = (APPLICATION, GC, JIT, OTHER)
 _GC_THREADS = ("parallel_gc_threads", "concurrent_gc_threads")
 """As asked for; what is in force has columns of these names."""
-_YOUNG = "Young"
-"""How the kinds of young collections begin, in the logs of those that stop for them."""
 
 
 def column_of(percentile: str) -> str:
@@ -52,10 +51,10 @@ TRIALS = DataFrameSchema(
         "keys": Column("int64", POSITIVE, description="keys"),
         "window_ms": Column("int64", POSITIVE, description="length of a window, ms"),
         "slide_ms": Column("int64", POSITIVE, description="from window to window, ms"),
-        "aggregate": choice(AGGREGATES, "whether counting allocates (boxed) or not"),
-        "processors": choice(PROCESSORS, "on shared threads, or one thread each"),
+        "aggregate": choice(get_args(specs.Aggregate), "whether counting allocates (boxed) or not"),
+        "processors": choice(get_args(specs.Processors), "on shared threads, or one thread each"),
         "cooperative_threads": Column("int64", POSITIVE, description="threads shared by the processors"),
-        "sources": choice(SOURCES, "as many as threads, or one"),
+        "sources": choice(get_args(specs.Sources), "as many as threads, or one"),
         "seconds": Column("float64", POSITIVE, description="measured, s"),
         "parallel_gc_threads": whole("-XX:ParallelGCThreads in force"),
         "concurrent_gc_threads": whole("-XX:ConcGCThreads in force"),
@@ -92,7 +91,9 @@ SWITCH_ROWS = DataFrameSchema(
         "runtime": Column("int64", POSITIVE, description="Java feature release"),
         "collector": text("garbage collector"),
         "parties": Column("int64", POSITIVE, description="that took turns on one processor"),
-        "way": choice(("empty", *SWITCHES), "what took turns; empty: two readings of the clock", nullable=True),
+        "way": choice(
+            ("empty", *get_args(specs.Switching)), "what took turns; empty: two readings of the clock", nullable=True
+        ),
         "p10_ns": number("10th percentile of the time from one turn to the next, ns"),
         "p50_ns": number("their median, ns"),
         "p90_ns": number("their 90th percentile, ns"),
@@ -145,7 +146,7 @@ def catch_up_ms(latencies_ns: Sequence[int], slide_ms: int, from_window: int, hi
 def summarise_stream(record: TrialRecord) -> Row:
     """Return the row of one trial in table ``trials``."""
     measured = read_trial(record, StreamMeasurement).measurement
-    stated = StreamSpec(**record.spec)
+    stated = specs.StreamSpec(**record.spec)
     row = {**_stated(record, TRIALS), "offered_items_per_second": stated.offered_items}
     if measured is None:
         return row
@@ -206,7 +207,7 @@ def _young_per_s(record: TrialRecord, start_ns: int, end_ns: int) -> float | Non
     stops = stops_of(record)
     if stops is None:
         return None
-    young = [stop for stop in stops.pauses if stop.kind.startswith(_YOUNG) and start_ns <= stop.start_ns < end_ns]
+    young = [stop for stop in stops.pauses if stop.kind.startswith("Young") and start_ns <= stop.start_ns < end_ns]
     return len(young) / (end_ns - start_ns) * 1e9
 
 
