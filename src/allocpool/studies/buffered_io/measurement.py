@@ -57,8 +57,6 @@ class EchoMeasurement(TypedDict):
     load: Load
     cpu: CpuTime
     cpu_percent: list[float]
-    cpu_percent_median: float
-    cpu_percent_mean: float
     memory: dict[str, float]
     """MiB by the names of columns of table ``trials``; a heap there is in Java only."""
     parts: Parts

@@ -10,7 +10,6 @@ import json
 import os
 import resource
 import select
-import statistics
 import subprocess
 import time
 from contextlib import closing
@@ -56,13 +55,9 @@ class Generator:
         self._process.wait()
 
     def poll(self, timeout_s: float) -> dict[str, Any] | None:
-        """Return the next event, or None when there is none within the time.
-
-        Raises:
-            LoadFailed: there will be no more.
-        """
+        """Return the next event, or None when there is none within the time; LoadFailed where there will be none."""
         assert self._process.stdout is not None
-        if b"\n" not in self._pending:
+        while b"\n" not in self._pending:  # a long line comes in parts
             if not select.select([self._process.stdout], [], [], timeout_s)[0]:
                 return None
             read = os.read(self._process.stdout.fileno(), 1 << 16)
@@ -71,21 +66,12 @@ class Generator:
                 ended = f"signal {-status}" if status < 0 else f"exit status {status}"
                 raise LoadFailed(f"the load generator died in the middle of the run ({ended})")
             self._pending += read
-            if b"\n" not in self._pending:
-                return None
         line, _, self._pending = self._pending.partition(b"\n")
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return cast(dict[str, Any], json.loads(line))
 
     def expect(self, event: str, timeout_s: float) -> dict[str, Any]:
-        """Wait for this event; ``measured`` after ``connected`` means that not all connections could be opened.
-
-        Raises:
-            LoadFailed: it died, or reported something else, or nothing in time.
-        """
+        """Return this event; LoadFailed where the generator died, reported something else, or nothing in time."""
         message = self.poll(timeout_s)
-        while message is None and b"\n" not in self._pending and self._pending:
-            message = self.poll(timeout_s)  # a long line comes in parts
         if message is None:
             raise LoadFailed(f"the load generator did not report {event!r} within {timeout_s:g} s")
         if message["event"] == "closed" and message["connect_failed"]:
@@ -95,11 +81,7 @@ class Generator:
         return message
 
     def end(self) -> dict[str, Any]:
-        """Let it close its connections, and return its last event.
-
-        Raises:
-            LoadFailed: there is none.
-        """
+        """Let it close its connections, and return its last event."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         message = self.expect("closed", _GRACE_S)
@@ -241,8 +223,6 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
         "load": {**result, "dropped": last["dropped"], "errors": last["errors"]},
         "cpu": cpu,
         "cpu_percent": samples,
-        "cpu_percent_median": statistics.median(samples),
-        "cpu_percent_mean": statistics.fmean(samples),
         "memory": {**idle, **memory, **collected},
         "parts": parts,
         "stacks_bytes": stacks,
@@ -252,10 +232,7 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
 
 
 def _sampled(load: Generator, patience_s: float) -> tuple[list[float], Load]:
-    """CPU of this process in percent of one processor, sample after sample, until the window is over.
-
-    This thread, which only samples, is left out.
-    """
+    """CPU of this process but for this thread, percent of one processor, sample after sample until the window is over."""
     samples: list[float] = []
     give_up_ns = monotonic_ns() + round(patience_s * 1e9)
     before = _server_cpu_ns(), monotonic_ns()
