@@ -292,7 +292,7 @@ def _burst_rows(record: TrialRecord, measured: LiveMeasurement, stops: Stops | N
 
 
 def tidy_pauses(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Return the tables of these trials, those of batch trials first, checked against their schemas."""
+    """Return the tables of these trials, those of batch trials first."""
     ordered = sorted(records, key=_can_lose)
     return tidy.frames(
         ordered, lambda record: _loss_rows(record) if _can_lose(record) else _batch_rows(record), SCHEMAS

@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -92,92 +92,79 @@ def only(trials: pd.DataFrame, apart_from: str = "") -> pd.DataFrame:
     return rows[non_default(rows).isin(["", apart_from])]
 
 
-def threads_in_theory(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return by configuration of the plain trials: cores, theory (processors but those that the collector takes for
-    its concurrent work), published (as many threads as the source would choose: with ZGC one fewer); at least one."""
-    rows = only(trials).groupby("configuration", sort=False)
-    concurrent = rows["concurrent_gc_threads"].median().fillna(1).astype(int)
-    is_zgc = rows["collector"].first().isin(["zgc", "genzgc"])
-    cores = rows["cores"].max()
-    return pd.DataFrame({
-        "cores": cores, "theory": (cores - concurrent).clip(lower=1),
-        "published": (cores - concurrent - is_zgc).clip(lower=1),
-    })  # fmt: skip
+def _of_campaign(
+    trials: pd.DataFrame, switches: pd.DataFrame, target_ms: float, collectors: Mapping[str, tuple[str, int]],
+    exact: bool = False,
+) -> Cells:  # fmt: skip
+    """Return every cell of the collectors that stand for those of the source; ``exact``: of its own figures, of which
+    there is one each."""
+    cores = int(trials["cores"].max()) if len(trials) else 0
+    few = f"this machine has {cores} processors"
+    why = dict.fromkeys(("zgc-one-below-theory", "g1-two-thirds-of-many"), few) if cores else {}
+    rows = with_facts(_of_collectors(trials, collectors))
+    # What is held is held at the target itself, too.
+    every = [
+        *_of_trials(rows, target_ms * (1 + 1e-8) if exact else target_ms), *_of_rates(rows, target_ms, exact),
+        *_of_switches(_of_collectors(switches, collectors)),
+    ]  # fmt: skip
+    return Cells(every, KEYS, why)
 
 
-@dataclass(frozen=True)
-class Stream:
-    """What a claim is put to: a campaign's trials and switches, the latency that was to be held, and who
-    stands for the collectors of the source; ``exact``: its own figures, of which there is one each."""
-
-    trials: pd.DataFrame
-    switches: pd.DataFrame
-    target_ms: float
-    collectors: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    exact: bool = False
-
-    @cached_property
-    def cells(self) -> Cells:
-        """Every cell of these collectors."""
-        trials, switches = self._of_collectors(self.trials), self._of_collectors(self.switches)
-        cores = int(self.trials["cores"].max()) if len(self.trials) else 0
-        few = f"this machine has {cores} processors"
-        why = dict.fromkeys(("zgc-one-below-theory", "g1-two-thirds-of-many"), few) if cores else {}
-        theory = threads_in_theory(trials)
-        rows = with_facts(trials, theory)
-        every = [*self._of_trials(rows), *self._of_rates(rows), *_of_switches(switches)]
-        return Cells(every, KEYS, why)
-
-    def _of_collectors(self, table: pd.DataFrame) -> pd.DataFrame:
-        named = {pair: name for name, pair in self.collectors.items()}
-        pairs = zip(table["collector"], table["runtime"], strict=True)
-        families = pd.Series([named.get(pair) for pair in pairs], table.index, dtype=object)
-        table = finished(table.assign(family=families))
-        return table[table["family"].notna()] if named else table
-
-    def _of_trials(self, rows: pd.DataFrame) -> Iterator[Cell]:
-        for _, group in rows.groupby(list(CELL), dropna=False, observed=True, sort=False):
-            facts = {str(name): None if pd.isna(value) else value for name, value in group.iloc[0].items()}
-            facts |= {"percentile": None, "way": None}
-            behind = ~keeping_up(group)
-            kept = group[~behind].set_index("block")
-            name, gap = name_of(facts), f"fell behind in {int(behind.sum())} trials"
-            # One that fell behind counts with the least by which it was late.
-            answered_ms = group.set_index("block")[FIRST].astype(float).where(~behind.to_numpy(), _LATE_MS).dropna()
-            # What is held is held at the target itself, too.
-            target_ms = self.target_ms * (1 + 1e-8) if self.exact else self.target_ms
-            pauses_ms = kept["gc_pause_max_ms"].dropna().astype(float)
-            figures = {measure: kept[column].dropna().astype(float).clip(lower=1e-6)
-                       for measure, column in MEASURES.items()}  # fmt: skip
-            over = {"latency over target": answered_ms / target_ms, "longest pause over target": pauses_ms / target_ms}
-            for measure, values in {**figures, **over}.items():
-                label = f"{name}, {measure}" if measure in over else name
-                weak = _too_few(group) if measure in (*over, "far latency") else ""
-                yield Cell({**facts, "measure": measure}, label, values, gap, weak)
-
-    def _of_rates(self, rows: pd.DataFrame) -> Iterator[Cell]:
-        for row in highest(rows, self.target_ms).to_dict("records"):
-            names = ("configuration", "cooperative_threads", "window_ms", "slide_ms", "seconds", "family", "cores",
-                     "every_processor", "published_threads")  # fmt: skip
-            facts = _facts({name: row[name] for name in names}, measure="throughput", percentile=row["tail"],
-                           events_per_second=row["rate"])  # fmt: skip
-            label = f"{row['configuration']}, {row['cooperative_threads']} threads, highest throughput, {row['tail']}"
-            every, weak = row["every"], _too_few(pd.DataFrame([row]))
-            if self.exact:
-                yield Cell(facts, label, pd.Series([row["held"]]), weak=weak)
-                continue
-            gap = every.gap or ("" if every.passes else "no rate that was tried held")
-            yield Highest(
-                facts, label, pd.Series([] if gap else [row["throughput"]], dtype=float), gap, weak, every=every
-            )
+def _of_collectors(table: pd.DataFrame, collectors: Mapping[str, tuple[str, int]]) -> pd.DataFrame:
+    named = {pair: name for name, pair in collectors.items()}
+    pairs = zip(table["collector"], table["runtime"], strict=True)
+    families = pd.Series([named.get(pair) for pair in pairs], table.index, dtype=object)
+    table = finished(table.assign(family=families))
+    return table[table["family"].notna()] if named else table
 
 
-def with_facts(trials: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials with what claims call them by: non_default, every_processor, published_threads, theory,
-    one_below_theory, two_thirds, published_rate, items, more_input (True, False, or None where no other input had as
-    many items), young_100_to_200_mb and young_10_to_20_per_s."""
+def _of_trials(rows: pd.DataFrame, target_ms: float) -> Iterator[Cell]:
+    for _, group in rows.groupby(list(CELL), dropna=False, observed=True, sort=False):
+        facts = {str(name): None if pd.isna(value) else value for name, value in group.iloc[0].items()}
+        facts |= {"percentile": None, "way": None}
+        behind = ~keeping_up(group)
+        kept = group[~behind].set_index("block")
+        name, gap = name_of(facts), f"fell behind in {int(behind.sum())} trials"
+        # One that fell behind counts with the least by which it was late.
+        answered_ms = group.set_index("block")[FIRST].astype(float).where(~behind.to_numpy(), _LATE_MS).dropna()
+        pauses_ms = kept["gc_pause_max_ms"].dropna().astype(float)
+        figures = {measure: kept[column].dropna().astype(float).clip(lower=1e-6)
+                   for measure, column in MEASURES.items()}  # fmt: skip
+        over = {"latency over target": answered_ms / target_ms, "longest pause over target": pauses_ms / target_ms}
+        for measure, values in {**figures, **over}.items():
+            label = f"{name}, {measure}" if measure in over else name
+            weak = _too_few(group) if measure in (*over, "far latency") else ""
+            yield Cell({**facts, "measure": measure}, label, values, gap, weak)
+
+
+def _of_rates(rows: pd.DataFrame, target_ms: float, exact: bool) -> Iterator[Cell]:
+    for row in highest(rows, target_ms).to_dict("records"):
+        names = ("configuration", "cooperative_threads", "window_ms", "slide_ms", "seconds", "family", "cores",
+                 "every_processor", "published_threads")  # fmt: skip
+        facts = _facts({name: row[name] for name in names}, measure="throughput", percentile=row["tail"],
+                       events_per_second=row["rate"])  # fmt: skip
+        label = f"{row['configuration']}, {row['cooperative_threads']} threads, highest throughput, {row['tail']}"
+        every, weak = row["every"], _too_few(pd.DataFrame([row]))
+        if exact:
+            yield Cell(facts, label, pd.Series([row["held"]]), weak=weak)
+            continue
+        gap = every.gap or ("" if every.passes else "no rate that was tried held")
+        values = pd.Series([] if gap else [row["throughput"]], dtype=float)
+        yield Highest(facts, label, values, gap, weak, every=every)
+
+
+def with_facts(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials with what claims call them by: non_default, every_processor, published_threads (as many as the
+    source would choose: with ZGC one fewer than in theory), theory (processors but those that the collector takes for
+    its concurrent work), one_below_theory, two_thirds, published_rate, items, more_input (True, False, or None where no
+    other input had as many items), young_100_to_200_mb and young_10_to_20_per_s."""
     rows = trials.assign(non_default=non_default(trials))
-    of = theory.reindex(rows["configuration"]).fillna(0).set_index(rows.index)
+    plain = only(trials).groupby("configuration")
+    of_each = plain.agg({"cores": "max", "collector": "first"})
+    concurrent = plain["concurrent_gc_threads"].median().fillna(1).astype(int)
+    of_each["theory"] = (of_each["cores"] - concurrent).clip(lower=1)
+    of_each["published"] = (of_each["cores"] - concurrent - of_each["collector"].isin(["zgc", "genzgc"])).clip(lower=1)
+    of = of_each.reindex(rows["configuration"]).fillna(0).set_index(rows.index)
     threads, cores = rows["cooperative_threads"].astype(int), of["cores"]
     off = (threads - cores * 2 / 3).abs()
     nearest = off == off.groupby(rows["configuration"]).transform("min")
@@ -285,8 +272,8 @@ def highest(trials: pd.DataFrame, target_ms: float) -> pd.DataFrame:
 
 
 @cache
-def published_figures() -> Stream:
-    """Return the source's own figures as a campaign of one block.
+def published_figures() -> Cells:
+    """Return the source's own figures as those of a campaign of one block.
 
     Read off its charts; of G1 on 16 threads the source only states that it was never under a latency. The least above
     that is taken for it, so that no more is gained than the source reports.
@@ -311,23 +298,23 @@ def published_figures() -> Stream:
         keys=((rows["million_items_per_second"] * 1e6 - events) / 100).astype(int),
         **dict.fromkeys(("catch_up_ms", "cpu_gc", "young_per_s", "allocated_mb_per_s", "gc_pause_max_ms"), np.nan),
     ).reset_index(drop=True)  # fmt: skip
-    return Stream(trials, frame([], SWITCH_ROWS), 10.0, _PUBLISHED, exact=True)
+    return _of_campaign(trials, frame([], SWITCH_ROWS), 10.0, _PUBLISHED, exact=True)
 
 
-STREAM_CLAIMS = claims_of("stream", lambda data: data.cells, lambda: published_figures().cells)
+STREAM_CLAIMS = claims_of("stream", published=published_figures)
 FOR_THE_COLLECTOR, WITHIN_TARGET, ALLOCATION_COSTS = (
     "processor-for-the-collector", "g1-within-target", "allocation-costs-latency",
 )  # fmt: skip
 
 
-def on_set_up(tables: Mapping[str, pd.DataFrame], target_ms: float, set_up: str = "") -> Stream:
-    """Return what a claim is put to on a set-up."""
-    return Stream(tables["trials"], tables["switches"], target_ms, SET_UPS[set_up])
+def cells_of(tables: Mapping[str, pd.DataFrame], target_ms: float, set_up: str = "") -> Cells:
+    """Return what a claim is put to on a set-up; without any, the cells of all collectors."""
+    return _of_campaign(tables["trials"], tables["switches"], target_ms, SET_UPS[set_up])
 
 
 def verdicts(tables: Mapping[str, pd.DataFrame], target_ms: float) -> list[Verdict]:
     """Return all verdicts of the page, judged together: on the source's collectors, on today's, and our own last."""
-    return claims.evaluate_apart(STREAM_CLAIMS, lambda set_up: on_set_up(tables, target_ms, set_up))
+    return claims.evaluate_apart(STREAM_CLAIMS, lambda set_up: cells_of(tables, target_ms, set_up))
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:

@@ -21,7 +21,7 @@ COMPARISONS = claims_of("stream", file="comparisons.yaml")
 def comparisons(measured: Mapping[str, pd.DataFrame], target_ms: float) -> pd.DataFrame:
     """Return comparisons of all collectors of a campaign, decided together: compared (the measure and both sides),
     larger, smaller, ratio in words, n."""
-    cells = claims.on_set_up(measured, target_ms).cells
+    cells = claims.cells_of(measured, target_ms)
     found = [(one.text, item) for one in COMPARISONS for item in COMPARISONS.orderings(one.id, cells)]
     names = [{"compared": text, "larger": item.larger, "smaller": item.smaller} for text, item in found]
     sides = [(item.cells[0][0].values, item.cells[1][0].values) for _, item in found]

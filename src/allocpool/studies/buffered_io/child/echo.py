@@ -232,7 +232,7 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
 
 
 def _sampled(load: Generator, patience_s: float) -> tuple[list[float], Load]:
-    """CPU of this process but for this thread, percent of one processor, sample after sample until the window is over."""
+    """CPU of this process but for this thread, percent of one processor, by sample until the window is over."""
     samples: list[float] = []
     give_up_ns = monotonic_ns() + round(patience_s * 1e9)
     before = _server_cpu_ns(), monotonic_ns()
