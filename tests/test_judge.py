@@ -260,7 +260,7 @@ def every_verdict(of: str) -> list[Verdict]:
     if of == "allocation":
         return allocation.evaluate(allocation.published_as_trials())
     if of == "buffered_io":
-        return buffered_io.evaluate(empty["trials"])
+        return buffered_io.of_campaign(empty)
     return stream.verdicts(empty, 10.0)
 
 

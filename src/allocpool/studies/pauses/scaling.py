@@ -2,8 +2,8 @@
 
 The model is ``cost = base + slope * objects``: tracing visits what is alive and nothing else. Errors grow with the cost
 and live sets range over two to three orders of magnitude, so the logarithm of the cost is fitted. The line is given by
-its heights at the smallest and at the largest live set, which are positive; it may fall. Intervals are Student's, with
-as many degrees of freedom as there are trials but two: their number is fixed beforehand and needs no allowance for looks.
+its heights at the smallest and at the largest live set, which are positive; it may fall. Intervals are Student's; the
+number of trials is fixed beforehand and needs no allowance for looks.
 """
 
 from __future__ import annotations

@@ -293,14 +293,9 @@ def _burst_rows(record: TrialRecord, measured: LiveMeasurement, stops: Stops | N
 
 def tidy_pauses(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return the tables of these trials, those of batch trials first."""
-    ordered = sorted(records, key=_can_lose)
-    return tidy.frames(
-        ordered, lambda record: _loss_rows(record) if _can_lose(record) else _batch_rows(record), SCHEMAS
-    )
-
-
-def _can_lose(record: TrialRecord) -> bool:
-    return record.spec["mode"] in ("realtime", "disturbed")
+    rows_of = {"realtime": _loss_rows, "disturbed": _loss_rows}
+    ordered = sorted(records, key=lambda record: record.spec["mode"] in rows_of)
+    return tidy.frames(ordered, lambda record: rows_of.get(record.spec["mode"], _batch_rows)(record), SCHEMAS)
 
 
 def summarise_disturbed(record: TrialRecord) -> dict[str, Any]:

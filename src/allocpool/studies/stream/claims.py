@@ -163,7 +163,9 @@ def with_facts(trials: pd.DataFrame) -> pd.DataFrame:
     of_each = plain.agg({"cores": "max", "collector": "first"})
     concurrent = plain["concurrent_gc_threads"].median().fillna(1).astype(int)
     of_each["theory"] = (of_each["cores"] - concurrent).clip(lower=1)
-    of_each["published"] = (of_each["cores"] - concurrent - of_each["collector"].isin(["zgc", "genzgc"])).clip(lower=1)
+    of_each["published"] = (of_each["cores"] - concurrent - of_each.pop("collector").isin(["zgc", "genzgc"])).clip(
+        lower=1
+    )
     of = of_each.reindex(rows["configuration"]).fillna(0).set_index(rows.index)
     threads, cores = rows["cooperative_threads"].astype(int), of["cores"]
     off = (threads - cores * 2 / 3).abs()

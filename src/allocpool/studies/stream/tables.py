@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from statistics import median
 from typing import get_args
 
@@ -36,71 +37,65 @@ def column_of(percentile: str) -> str:
     return f"{percentile.replace('.', '_')}_ms"
 
 
-TRIALS = DataFrameSchema(
-    {
-        **tidy.TRIAL_COLUMNS,
-        "configuration": text("collector and runtime"),
-        "runtime": Column("int64", POSITIVE, description="Java feature release"),
-        "collector": text("garbage collector"),
-        "heap_mb": Column("int64", POSITIVE, description="heap, MiB"),
-        "pause_target_ms": whole("-XX:MaxGCPauseMillis", POSITIVE),
-        "new_size_mb": whole("-XX:MaxNewSize, MiB; none: the JVM's choice", POSITIVE),
-        "asked_parallel_gc_threads": whole("-XX:ParallelGCThreads asked for; none: the JVM's choice", POSITIVE),
-        "asked_concurrent_gc_threads": whole("-XX:ConcGCThreads asked for; none: the JVM's choice", POSITIVE),
-        "cores": Column("int64", POSITIVE, description="processors of the machine"),
-        "keys": Column("int64", POSITIVE, description="keys"),
-        "window_ms": Column("int64", POSITIVE, description="length of a window, ms"),
-        "slide_ms": Column("int64", POSITIVE, description="from window to window, ms"),
-        "aggregate": choice(get_args(specs.Aggregate), "whether counting allocates (boxed) or not"),
-        "processors": choice(get_args(specs.Processors), "on shared threads, or one thread each"),
-        "cooperative_threads": Column("int64", POSITIVE, description="threads shared by the processors"),
-        "sources": choice(get_args(specs.Sources), "as many as threads, or one"),
-        "seconds": Column("float64", POSITIVE, description="measured, s"),
-        "parallel_gc_threads": whole("-XX:ParallelGCThreads in force"),
-        "concurrent_gc_threads": whole("-XX:ConcGCThreads in force"),
-        "hiccup_ms": Column("int64", COUNT, description="so long all sources were held once, ms"),
-        "target_ms": number("of adaptive trials the latency to hold at the tail, ms", POSITIVE),
-        "events_per_second": Column("int64", POSITIVE, description="events due each second"),
-        "offered_items_per_second": Column("float64", POSITIVE, description="input and output asked for, items/s"),
-        "items_per_second": number("input and output of the measured windows, items/s, where it kept up"),
-        "kept_up": Column("boolean", nullable=True, description="whether the pipeline kept up with its events"),
-        "source_lag_ms": number("how late the last event left its source, ms"),
-        "windows": whole("measured windows: independent latencies"),
-        **{column_of(name): number(f"{name} of the latencies to the last result of a window, ms") for name in TAILS},
-        "max_ms": number("the largest of them, ms"),
-        **{f"first_{column_of(name)}": number(f"{name} of those to the first result, ms") for name in TAILS},
-        "first_max_ms": number("the largest of them, ms"),
-        "tail": text("the highest percentile that so many windows allow", nullable=True),
-        "tail_ms": number("the latency to the last result there, ms"),
-        "first_tail_ms": number("the latency to the first result there, ms"),
-        "catch_up_ms": number("from the end of the hiccup to a window as soon out as before, ms"),
-        "allocated_mb_per_s": number("memory allocated by all Java threads, MiB/s"),
-        **{f"cpu_{name}": number(f"processors kept busy by {name} threads") for name in _GROUPS},
-        "peak_rss_mb": number("peak resident memory, MiB"),
-        "young_per_s": number("young collections that stop the program, in a second"),
-        **tidy.GC_COLUMNS,
-    },
-    strict=True,
-    coerce=True,
-)
-SWITCH_ROWS = DataFrameSchema(
-    {
-        **tidy.TRIAL_COLUMNS,
-        "trial_id": tidy.TRIAL_ID,
-        "configuration": text("collector and runtime"),
-        "runtime": Column("int64", POSITIVE, description="Java feature release"),
-        "collector": text("garbage collector"),
-        "parties": Column("int64", POSITIVE, description="that took turns on one processor"),
-        "way": choice(
-            ("empty", *get_args(specs.Switching)), "what took turns; empty: two readings of the clock", nullable=True
-        ),
-        "p10_ns": number("10th percentile of the time from one turn to the next, ns"),
-        "p50_ns": number("their median, ns"),
-        "p90_ns": number("their 90th percentile, ns"),
-    },
-    strict=True,
-    coerce=True,
-)
+_table = partial(DataFrameSchema, strict=True, coerce=True)
+
+TRIALS = _table({
+    **tidy.TRIAL_COLUMNS,
+    "configuration": text("collector and runtime"),
+    "runtime": Column("int64", POSITIVE, description="Java feature release"),
+    "collector": text("garbage collector"),
+    "heap_mb": Column("int64", POSITIVE, description="heap, MiB"),
+    "pause_target_ms": whole("-XX:MaxGCPauseMillis", POSITIVE),
+    "new_size_mb": whole("-XX:MaxNewSize, MiB; none: the JVM's choice", POSITIVE),
+    "asked_parallel_gc_threads": whole("-XX:ParallelGCThreads asked for; none: the JVM's choice", POSITIVE),
+    "asked_concurrent_gc_threads": whole("-XX:ConcGCThreads asked for; none: the JVM's choice", POSITIVE),
+    "cores": Column("int64", POSITIVE, description="processors of the machine"),
+    "keys": Column("int64", POSITIVE, description="keys"),
+    "window_ms": Column("int64", POSITIVE, description="length of a window, ms"),
+    "slide_ms": Column("int64", POSITIVE, description="from window to window, ms"),
+    "aggregate": choice(get_args(specs.Aggregate), "whether counting allocates (boxed) or not"),
+    "processors": choice(get_args(specs.Processors), "on shared threads, or one thread each"),
+    "cooperative_threads": Column("int64", POSITIVE, description="threads shared by the processors"),
+    "sources": choice(get_args(specs.Sources), "as many as threads, or one"),
+    "seconds": Column("float64", POSITIVE, description="measured, s"),
+    "parallel_gc_threads": whole("-XX:ParallelGCThreads in force"),
+    "concurrent_gc_threads": whole("-XX:ConcGCThreads in force"),
+    "hiccup_ms": Column("int64", COUNT, description="so long all sources were held once, ms"),
+    "target_ms": number("of adaptive trials the latency to hold at the tail, ms", POSITIVE),
+    "events_per_second": Column("int64", POSITIVE, description="events due each second"),
+    "offered_items_per_second": Column("float64", POSITIVE, description="input and output asked for, items/s"),
+    "items_per_second": number("input and output of the measured windows, items/s, where it kept up"),
+    "kept_up": Column("boolean", nullable=True, description="whether the pipeline kept up with its events"),
+    "source_lag_ms": number("how late the last event left its source, ms"),
+    "windows": whole("measured windows: independent latencies"),
+    **{column_of(name): number(f"{name} of the latencies to the last result of a window, ms") for name in TAILS},
+    "max_ms": number("the largest of them, ms"),
+    **{f"first_{column_of(name)}": number(f"{name} of those to the first result, ms") for name in TAILS},
+    "first_max_ms": number("the largest of them, ms"),
+    "tail": text("the highest percentile that so many windows allow", nullable=True),
+    "tail_ms": number("the latency to the last result there, ms"),
+    "first_tail_ms": number("the latency to the first result there, ms"),
+    "catch_up_ms": number("from the end of the hiccup to a window as soon out as before, ms"),
+    "allocated_mb_per_s": number("memory allocated by all Java threads, MiB/s"),
+    **{f"cpu_{name}": number(f"processors kept busy by {name} threads") for name in _GROUPS},
+    "peak_rss_mb": number("peak resident memory, MiB"),
+    "young_per_s": number("young collections that stop the program, in a second"),
+    **tidy.GC_COLUMNS,
+})  # fmt: skip
+SWITCH_ROWS = _table({
+    **tidy.TRIAL_COLUMNS,
+    "trial_id": tidy.TRIAL_ID,
+    "configuration": text("collector and runtime"),
+    "runtime": Column("int64", POSITIVE, description="Java feature release"),
+    "collector": text("garbage collector"),
+    "parties": Column("int64", POSITIVE, description="that took turns on one processor"),
+    "way": choice(
+        ("empty", *get_args(specs.Switching)), "what took turns; empty: two readings of the clock", nullable=True
+    ),
+    "p10_ns": number("10th percentile of the time from one turn to the next, ns"),
+    "p50_ns": number("their median, ns"),
+    "p90_ns": number("their 90th percentile, ns"),
+})  # fmt: skip
 SCHEMAS = {"trials": TRIALS, "switches": SWITCH_ROWS}
 
 
