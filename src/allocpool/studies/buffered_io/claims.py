@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -52,8 +53,7 @@ _Figures = dict[tuple[Way, str], pd.Series]
 
 
 def _cells(figures: _Figures, names: Mapping[Way, str], gaps: Mapping[Way, str]) -> Cells:
-    every = [(way, metric) for way in _WAYS for metric in ("memory", *_COLUMNS)]
-    every += [(_SIZED, metric) for metric in _OF_CHARS]
+    every = [*product(_WAYS, ("memory", *_COLUMNS)), *product([_SIZED], _OF_CHARS)]
     return Cells(
         [
             Cell({**way._asdict(), "metric": metric}, _OF_CHARS.get(metric) or names.get(way, way.label),

@@ -107,7 +107,8 @@ def _rows_of(record: TrialRecord) -> Rows:
     measured = read_trial(record, EchoMeasurement).measurement
     if measured is None:
         return {"trials": [row]}
-    parts = [{"trial_id": record.trial_id, "part": part, "bytes": size} for part, size in measured["parts"].items()]
+    sizes = measured["parts"]
+    parts = [{"trial_id": record.trial_id, "part": part, "bytes": sizes.get(part, 0)} for part in PARTS]
     return {"trials": [row | _measured_columns(record, measured)], "parts": parts}
 
 
@@ -124,7 +125,7 @@ def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
         "cpu_us_per_message": _cpu_us_per_message(measured),
         **{name: measured["memory"].get(name) for name in _MEMORY},
         "stacks_mb": measured["stacks_bytes"] / 2**20,
-        "direct_mb": measured["parts"]["direct"] / 2**20,
+        "direct_mb": measured["parts"].get("direct", 0) / 2**20,
         "os_threads": measured["threads"],
         **{f"latency_{name}_us": value for name, value in zip(_LATENCY, latencies_us, strict=True)},
         "arrived_p99_us": histogram_percentiles_us(load["arrived_delays"], [99.0])[0] if load["arrived"] else None,

@@ -69,14 +69,10 @@ def least_remainders(remainders: pd.DataFrame) -> pd.Series:
     """Return the least remainder by block, cross-validated: in each that of the configuration (column) which is least
     in all other blocks, geometric means. With one block, the one chooses and judges."""
     logs = remainders.apply(np.log)
-    found: dict[Any, float] = {}
-    for block in logs.index:
-        here = logs.loc[block].dropna()
-        elsewhere = logs.drop(index=block) if len(logs) > 1 else logs
-        means = elsewhere[here.index].mean().dropna()
-        if len(means):
-            found[block] = np.exp(here[str(means.idxmin())])
-    return pd.Series(found, dtype=float)
+    others = logs.notna().sum() - logs.notna()
+    means = ((logs.sum() - logs.fillna(0.0)) / others).where(logs.notna() & (others > 0)) if len(logs) > 1 else logs
+    chosen = means.dropna(how="all").idxmin(axis=1)
+    return pd.Series({block: remainders.at[block, name] for block, name in chosen.items()}, dtype=float)
 
 
 def lower_bound_overhead(costs: pd.DataFrame) -> pd.DataFrame:

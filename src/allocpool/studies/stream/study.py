@@ -27,8 +27,6 @@ from allocpool.studies.stream.specs import EngineSpec, StreamSpec, StreamSwitchS
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
-EVERY_ONE_UP_TO = 4
-"""Processors left to the collector: every number up to this one, then in steps of half or a third of it."""
 PLACED = 15
 """Adaptive trials of a cell."""
 _LOWEST_RATE, _HIGHEST_RATE = 1e3, 1e8
@@ -63,7 +61,7 @@ ConfigurationName = Annotated[str, AfterValidator(_parsable)]
 
 def sweep(processors: int) -> list[int]:
     """Return processors to leave to the collector, from none to all but one: 0 to 4, then 6, 8, 12, 16, 24, 32, ..."""
-    left = list(range(EVERY_ONE_UP_TO + 1))
+    left = list(range(5))
     while left[-1] < processors:
         left += [left[-1] // 2 * 3, left[-1] * 2]
     return [count for count in left if count < processors]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from allocpool.studies.buffered_io.child import footprint
-from allocpool.studies.buffered_io.measurement import EchoOutcome, Load, Parts
+from allocpool.studies.buffered_io.measurement import EchoOutcome, Load
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns
 from allocpool.trial.measurement import Failure
@@ -109,7 +109,7 @@ class JavaServer:
         """Return the Java heap as the load left it."""
         return footprint.java_heap()
 
-    def parts(self) -> Parts:
+    def parts(self) -> dict[str, int]:
         """Return bytes in use by what they are part of, after a full collection."""
         footprint.let_heap_shrink()
         # The only large byte arrays of readers and writers are those between socket and decoder, encoder and socket.
@@ -119,7 +119,7 @@ class JavaServer:
         bytes_by_kind["direct"] = int(self._server.directBytes())
         bytes_by_kind["native"] = (footprint.c_heap_bytes() or 0) - bytes_by_kind["direct"]
         bytes_by_kind["code"] = footprint.code_and_metadata_bytes()
-        return cast(Parts, bytes_by_kind)
+        return bytes_by_kind
 
     def stacks_bytes(self) -> int:
         """Return resident bytes of the stacks of its threads."""
@@ -152,13 +152,8 @@ class CppServer:
     def heap(self) -> dict[str, float]:
         return {}
 
-    def parts(self) -> Parts:
-        nothing = cast(Parts, dict.fromkeys(Parts.__annotations__, 0))
-        return {
-            **nothing,
-            "stack": self.stacks_bytes(),
-            "native": footprint.c_heap_bytes() or 0,
-        }
+    def parts(self) -> dict[str, int]:
+        return {"stack": self.stacks_bytes(), "native": footprint.c_heap_bytes() or 0}
 
     def stacks_bytes(self) -> int:
         return footprint.stacks_bytes(footprint.native_stack_bytes())

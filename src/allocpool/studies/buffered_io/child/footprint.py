@@ -89,12 +89,9 @@ def stacks_bytes(stack_bytes: int) -> int:
 
 
 class _Mallinfo2(ctypes.Structure):
-    _fields_ = tuple(
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keep",
-        )
-    )  # fmt: skip
+    """Ten sizes; the fifth (``hblkhd``) are mapped blocks, the eighth (``uordblks``) is in use in arenas."""
+
+    _fields_ = (("sizes", ctypes.c_size_t * 10),)
 
 
 def c_heap_bytes() -> int | None:
@@ -105,8 +102,8 @@ def c_heap_bytes() -> int | None:
     except AttributeError:
         return None
     mallinfo2.restype = _Mallinfo2
-    heap_info = mallinfo2()
-    return int(heap_info.uordblks) + int(heap_info.hblkhd)
+    sizes = mallinfo2().sizes
+    return int(sizes[7]) + int(sizes[4])
 
 
 def trim_c_heap() -> None:
@@ -123,9 +120,12 @@ def native_stack_bytes() -> int:
     return _DEFAULT_STACK_BYTES if soft == resource.RLIM_INFINITY else soft
 
 
+def _management() -> Any:
+    return jvm.java_class("java.lang.management.ManagementFactory")
+
+
 def _diagnostics() -> Any:
-    management = jvm.java_class("java.lang.management.ManagementFactory")
-    return management.getPlatformMXBean(jvm.java_class("com.sun.management.HotSpotDiagnosticMXBean"))
+    return _management().getPlatformMXBean(jvm.java_class("com.sun.management.HotSpotDiagnosticMXBean"))
 
 
 def java_stack_bytes() -> int:
@@ -135,16 +135,13 @@ def java_stack_bytes() -> int:
 
 def java_heap() -> dict[str, float]:
     """Return used and committed Java heap, MiB, garbage included."""
-    management = jvm.java_class("java.lang.management.ManagementFactory")
-    usage = management.getMemoryMXBean().getHeapMemoryUsage()
+    usage = _management().getMemoryMXBean().getHeapMemoryUsage()
     return {"heap_used_mb": int(usage.getUsed()) / 2**20, "heap_committed_mb": int(usage.getCommitted()) / 2**20}
 
 
 def code_and_metadata_bytes() -> int:
-    """Return what the JVM uses besides heap and C library: compiled code and metadata of classes, which grow with
-    work."""
-    management = jvm.java_class("java.lang.management.ManagementFactory")
-    return int(management.getMemoryMXBean().getNonHeapMemoryUsage().getUsed())
+    """Return what the JVM uses besides heap and C library: compiled code and metadata of classes."""
+    return int(_management().getMemoryMXBean().getNonHeapMemoryUsage().getUsed())
 
 
 def let_heap_shrink() -> None:
