@@ -246,15 +246,12 @@ def every_verdict(of: str) -> list[Verdict]:
         return batch.evaluate(made)
     if of == "pauses":
         collections = made[["trial_id"]].assign(
-            window_s=2.0, collections=4, pause_total_ms=100.0, pause_mean_ms=20.0, pause_max_ms=50.0, left_mb=np.nan
-        )
-        table = pauses_story.per_trial(made.assign(live_objects=10**6), collections)
-        assert len(table)
-        points = pd.DataFrame(
-            columns=["configuration", "language", "strategy", "collector", "measure", "live_objects", "cost_ns"]
-        )
-        fits = pd.DataFrame(columns=[*points.columns, "n", "fit"])
-        return pauses.evaluate(made.assign(live_objects=10**6), collections, points, fits)
+            window_s=2.0, collections=4, pauses=4, pause_total_ms=100.0, pause_mean_ms=20.0, pause_max_ms=50.0,
+            left_mb=np.nan, forced_full_ms=np.nan,
+        )  # fmt: skip
+        made = made.assign(live_objects=10**6)
+        assert len(pauses_story.per_trial(made, collections))
+        return pauses.of_campaign({"trials": made, "collections": collections, "cpu": empty["cpu"]})
     if of == "realtime":
         return realtime.evaluate(published_cells(), published_cells().iloc[:0].assign(status=""))
     if of == "allocation":

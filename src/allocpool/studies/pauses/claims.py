@@ -209,14 +209,9 @@ PAUSES_CLAIMS = claims_of(
 )
 
 
-def evaluate(
-    trials: pd.DataFrame, collections: pd.DataFrame, points: pd.DataFrame, fits: pd.DataFrame
-) -> list[Verdict]:
-    """Put these claims to a campaign, each set-up apart."""
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any] | None = None) -> list[Verdict]:
+    """Return the verdicts of a campaign, set-up by set-up, as its page and the first page show them."""
+    trials, collections = tables["trials"], tables["collections"]
+    points = scaling.points(trials, collections, tables["cpu"])
+    fits = scaling.fits(points)
     return claims.evaluate_apart(PAUSES_CLAIMS, lambda set_up: of_set_up(trials, collections, points, fits, set_up))
-
-
-def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """Return the verdicts of a campaign on its tables, as its page and the first page show them."""
-    points = scaling.points(tables["trials"], tables["collections"], tables["cpu"])
-    return evaluate(tables["trials"], tables["collections"], points, scaling.fits(points))

@@ -247,13 +247,8 @@ def _known_events(spec: Mapping[str, Any], measured: LiveMeasurement, stops: Sto
 def _loss_rows(record: TrialRecord) -> Rows:
     """The rows of one real-time or disturbed trial."""
     spec, stops = record.spec, stops_of(record)
-    measured: LiveMeasurement | None
-    disturbed: list[tuple[int, int]] = []
-    if spec["mode"] == "disturbed":
-        measured = disturbance = read_trial(record, DisturbedMeasurement).measurement
-        disturbed = disturbance["disturbed"] if disturbance else []
-    else:
-        measured = read_trial(record, RealtimeMeasurement).measurement
+    kind = DisturbedMeasurement if spec["mode"] == "disturbed" else RealtimeMeasurement
+    measured: Any = read_trial(record, kind).measurement
     row = {
         **tidy.trial_row(record), **packets_columns(record), "interval_ns": spec["interval_ns"],
         "input_queue_ms": spec["input_queue_ms"], "disturbance": spec.get("disturbance"),
@@ -263,7 +258,7 @@ def _loss_rows(record: TrialRecord) -> Rows:
         return {"losses": [row]}
     figures = measured["figures"]
     row |= {"seconds": seconds_of(figures)} | {name: figures[name] for name in ("generated", "lost", "bursts")}
-    for begin_ns, end_ns in disturbed:
+    for begin_ns, end_ns in measured.get("disturbed", ()):
         row |= {"disturbed_at_s": (begin_ns - figures["start_ns"]) / 1e9, "disturbed_ms": (end_ns - begin_ns) / 1e6}
     # The source's thread ended before the window did, and recorded its own time.
     source = ("ap-source", measured["account"]["cpu_ns"])

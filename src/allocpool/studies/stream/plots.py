@@ -14,24 +14,21 @@ from allocpool.evidence.style import by_panel, finish, log_axes, nothing, panels
 from allocpool.studies.stream.claims import FIRST, highest, only
 from allocpool.studies.stream.story import commonest_rate, rate_text
 
-LAST = "tail_ms"
-AXES = {"keys": "events_per_second", "events_per_second": "keys"}
-"""What makes throughput larger, and what stays as it is: output at a million events a second is the published axis."""
-
 
 def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str = "keys") -> Figure:
-    """Measured curves along one of `AXES`, both axes logarithmic; along the published one also the published charts.
+    """Measured curves, both axes logarithmic; ``axis`` (``keys``, as published and with the published charts, or
+    ``events_per_second``) makes throughput larger.
 
     A row of panels for each kind of windows and each input (or number of keys) that stays: left the latency to the
     first result of a window, as published, right to the last. A cross at the top is a trial that fell behind.
     """
-    rows, fixed = only(trials), AXES[axis]
+    rows, fixed = only(trials), "events_per_second" if axis == "keys" else "keys"
     panel = [fixed, "window_ms", "slide_ms", "seconds"]
     rows = rows[rows.groupby([*panel, "configuration"])[axis].transform("nunique") > 1]
     if rows.empty or rows[FIRST].isna().all():
         return nothing("no trial that kept up" if len(rows) else "no rate was varied")
     rows = rows.assign(millions=rows["offered_items_per_second"] / 1e6)
-    answers = {FIRST: "first result", LAST: "last result"}
+    answers = {FIRST: "first result", "tail_ms": "last result"}
     long = rows.melt([*panel, "configuration", "cooperative_threads", "millions", "tail"], [*answers], "answer", "ms")
     tails = long.groupby(panel)["tail"].transform("min")
     what = "events a second" if fixed == "events_per_second" else "keys"

@@ -194,16 +194,15 @@ def questions(profile: StreamProfile, machine: Machine) -> list[Question[TrialSp
     primary: list[Question[TrialSpec]] = []
     others: list[Question[TrialSpec]] = []
     for spec in cells:
+        apart_from = ["collector", "runtime"]
+        how: dict[str, Any] = {}
         if spec.target_ms is not None:
-            work = _work(spec, "collector", "runtime", "pause_target_ms", "cooperative_threads")
-            if (other := first.setdefault(work, spec)) is not spec:
-                judge, about = AdaptiveJudge(0.0), "highest rate"
-                others.append(Question(spec, other, primary=False, judge=judge, about=about, fewest=PLACED))
-            continue
-        if spec.aggregate == "boxed" and (work := _work(spec, "aggregate")) in free:
+            apart_from += ["pause_target_ms", "cooperative_threads"]
+            how = {"judge": AdaptiveJudge(0.0), "about": "highest rate", "fewest": PLACED}
+        elif spec.aggregate == "boxed" and (work := _work(spec, "aggregate")) in free:
             primary.append(Question(spec, free[work]))
-        if (other := first.setdefault(_work(spec, "collector", "runtime"), spec)) is not spec:
-            others.append(Question(spec, other, primary=False))
+        if (other := first.setdefault(_work(spec, *apart_from), spec)) is not spec:
+            others.append(Question(spec, other, primary=False, **how))
     return [*primary, *others]
 
 

@@ -234,13 +234,11 @@ def _sampled(load: Generator, patience_s: float) -> tuple[list[float], Load]:
     while monotonic_ns() < give_up_ns:
         result = load.poll(_SAMPLE_S)
         now = _server_cpu_ns(), monotonic_ns()
-        if result is not None:
-            if not samples:
-                samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
-            return samples, cast(Load, result)
-        if now[1] - before[1] >= _SAMPLE_S * 0.9e9:
+        if now[1] - before[1] >= _SAMPLE_S * 0.9e9 or (result is not None and not samples):
             samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
             before = now
+        if result is not None:
+            return samples, cast(Load, result)
     raise LoadFailed(f"the load generator did not report its result within {patience_s:g} s")
 
 

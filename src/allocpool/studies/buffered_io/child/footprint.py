@@ -9,7 +9,6 @@ import ctypes
 import re
 import resource
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,25 +66,18 @@ def settle(sign: int, patience_s: float, steady_s: float) -> float:
     return now_mb
 
 
-def _mappings() -> Iterator[tuple[int, str, str, int]]:
-    """(size, permissions, name, resident bytes) of every mapping of this process."""
-    current: tuple[int, str, str] | None = None
+def stacks_bytes(stack_bytes: int) -> int:
+    """Return resident bytes of the thread stacks: anonymous mappings of a stack's size, with or without guard pages."""
+    resident_bytes, is_stack = 0, False
     with Path("/proc/self/smaps").open(encoding="utf-8") as lines:
         for line in lines:
             if mapping := _MAPPING.match(line):
-                current = (int(mapping[2], 16) - int(mapping[1], 16), mapping[3], mapping[5])
-            elif current and line.startswith("Rss:"):
-                yield (*current, int(line.split()[1]) * 1024)
-
-
-def stacks_bytes(stack_bytes: int) -> int:
-    """Return resident bytes of the thread stacks: anonymous mappings of a stack's size, with or without guard pages."""
-    smallest, largest = stack_bytes - (96 << 10), stack_bytes + (16 << 10)
-    return sum(
-        resident
-        for size, permissions, name, resident in _mappings()
-        if permissions == "rw-p" and not name and smallest <= size <= largest
-    )
+                size = int(mapping[2], 16) - int(mapping[1], 16)
+                of_size = stack_bytes - (96 << 10) <= size <= stack_bytes + (16 << 10)
+                is_stack = of_size and mapping[3] == "rw-p" and not mapping[5]
+            elif is_stack and line.startswith("Rss:"):
+                resident_bytes += int(line.split()[1]) * 1024
+    return resident_bytes
 
 
 class _Mallinfo2(ctypes.Structure):
