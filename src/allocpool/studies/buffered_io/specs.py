@@ -49,23 +49,11 @@ FIRST_WITH_VIRTUAL_THREADS = 21
 DEFAULT_BUFFER = 8192
 MESSAGE_BYTES = 512
 MOST_CONNECTIONS = 60_000
-LARGEST_BUFFER = 1 << 20
 HEAP_MB = 1024
-_CONNECTIONS_PER_S = 5000.0
 _GRACE_S = 60.0
 _SMALL_HEAP_MB = 4
 """Where a heap starts that may grow and shrink: about what a JVM itself keeps alive, or it would hide small slopes."""
 
-_OTHER_DESCRIPTORS = 300
-"""Of the server's process: libraries, jars, logs, epoll. The load generator has fewer."""
-_OTHER_THREADS = 200
-_OTHER_MAPS = 3000
-_MAPS_PER_THREAD = {"java": 3, "cpp": 2}
-"""A stack, its guard pages, and HotSpot's zones inside it."""
-_KERNEL_BYTES_PER_CONNECTION = 24 * 1024
-"""Two sockets in the kernel, a kernel stack where there is a thread: outside the process, and needed all the same."""
-_STACK_BYTES = {"java": 128 * 1024, "cpp": 32 * 1024}
-"""Resident memory of a thread at most, with what its connection keeps besides the buffers."""
 _THREADS = (
     ("pid_max", "/proc/sys/kernel/pid_max", "raise with `sysctl kernel.pid_max=4194304`"),
     ("threads-max", "/proc/sys/kernel/threads-max", "raise with `sysctl kernel.threads-max=200000`"),
@@ -91,7 +79,7 @@ class EchoSpec(TrialSpec):
     buffer: int | None = Field(
         default_factory=lambda spec: DEFAULT_BUFFER if spec["io"] in BUFFERED else None,
         ge=1,
-        le=LARGEST_BUFFER,
+        le=1 << 20,
         description="chars or bytes, where io has one",
     )
     threads: Threads | None = Field(
@@ -174,7 +162,7 @@ class EchoSpec(TrialSpec):
         return f"{self.variant.label} ({self.connections} connections)"
 
     def expected_seconds(self) -> float:
-        opening_s = self.connections / _CONNECTIONS_PER_S
+        opening_s = self.connections / 5000
         return SET_UP_S[self.server] + 0.5 + 2 * opening_s + self.warmup_seconds + self.seconds
 
 
@@ -234,29 +222,36 @@ class Variant:
 def _limits(spec: EchoSpec) -> Iterator[tuple[int, str, str]]:
     """So many connections fit, by which limit, and how it is raised. All is read, nothing tried: to use up threads or
     descriptors would disturb everyone on the machine."""
+    # The server itself has up to 300: libraries, jars, logs, epoll. The load generator has fewer.
     descriptors = _allowed(resource.RLIMIT_NOFILE, hard=True)
     remedy = "raise with `ulimit -Hn`, or nofile in /etc/security/limits.conf"
-    yield descriptors - _OTHER_DESCRIPTORS, f"{descriptors} file descriptors a process", remedy
+    yield descriptors - 300, f"{descriptors} file descriptors a process", remedy
     low, high = _numbers("/proc/sys/net/ipv4/ip_local_port_range") or (32_768, 60_999)
     ports = (high - low + 1) // 2  # those of an earlier trial may still be in TIME_WAIT
     remedy = "raise with addresses=250, or `sysctl net.ipv4.ip_local_port_range='1024 65535'`"
     yield ports * spec.addresses, f"{ports} free ports on each of {spec.addresses} addresses", remedy
-    each = _KERNEL_BYTES_PER_CONNECTION + (_STACK_BYTES[spec.server] if spec.thread_per_connection else 8 * 1024)
-    each += 2 * (spec.buffer or 0) + (2 * (spec.buffer or 0) + 2 * 8192 if spec.io == "buffered_reader" else 0)
+    # In the kernel two sockets and a thread's stack; a thread at most, with what its connection keeps; then buffers.
+    stack_kib = {"java": 128, "cpp": 32}[spec.server] if spec.thread_per_connection else 8
+    each = (
+        (24 + stack_kib) * 1024
+        + 2 * (spec.buffer or 0)
+        + (2 * (spec.buffer or 0) + 2 * 8192 if spec.io == "buffered_reader" else 0)
+    )
     available_mb, remedy = available_memory_mb(), "use a machine with more memory"
     yield max(0, available_mb - 512) * 2**20 // each, f"{available_mb} MB of available memory", remedy
     if not spec.thread_per_connection:
         return
     # The fourth field of /proc/loadavg ends in the number of threads of the machine (proc(5)).
-    others = _OTHER_THREADS + int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
+    others = 200 + int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
     user = _allowed(resource.RLIMIT_NPROC)
     yield user - others, f"{user} threads of this user", "raise with `ulimit -u`, or nproc in /etc/security/limits.conf"
     for name, path, remedy in _THREADS:
         for most in _numbers(path)[:1]:
             yield most - others, f"{most} {name}", remedy
     for most in _numbers("/proc/sys/vm/max_map_count"):
-        maps, remedy = _MAPS_PER_THREAD[spec.server], "raise with `sysctl vm.max_map_count=1048576`"
-        yield (most - _OTHER_MAPS) // maps, f"{most} memory maps a process", remedy
+        # A stack, its guard pages, and HotSpot's zones inside it.
+        maps, remedy = 3 if spec.server == "java" else 2, "raise with `sysctl vm.max_map_count=1048576`"
+        yield (most - 3000) // maps, f"{most} memory maps a process", remedy
 
 
 def _allowed(kind: int, hard: bool = False) -> int:

@@ -36,9 +36,8 @@ CONFIGURATION = (
     "seconds",
 )  # fmt: skip
 """All that a trial can differ in besides its rate: only trials that agree in it make a curve or a median."""
-RATE = ("events_per_second", "keys")
-"""Input, and what sets the output: every key has a result in each slide."""
-CELL = (*CONFIGURATION, *RATE)
+CELL = (*CONFIGURATION, "events_per_second", "keys")
+"""With input, and what sets the output: every key has a result in each slide."""
 KEYS = ("measure", *CELL, "items", "cores", "percentile", "way")
 PLAIN = MappingProxyType({
     "aggregate": "boxed", "processors": "cooperative", "sources": "parallel", "hiccup_ms": 0, "new_size_mb": None,
@@ -66,9 +65,7 @@ and the engine runs on nothing older than 17."""
 _PUBLISHED = {"G1": ("g1", 15), "ZGC": ("zgc", 15)}
 _LATE_MS = float(StreamSpec.model_fields["late_ms"].default)
 """A pipeline that fell behind was later than this."""
-_G1_ITEMS_PER_CORE = 20e6 / 16
 _MILLION_EVENTS = 1_000_000
-_MANY_CORES = 64
 
 
 def keeping_up(trials: pd.DataFrame) -> pd.Series:
@@ -174,8 +171,8 @@ def with_facts(trials: pd.DataFrame) -> pd.DataFrame:
     rows = rows.assign(
         items=offered.round(-3), every_processor=threads == cores, published_threads=threads == of["published"],
         theory=threads == of["theory"], one_below_theory=threads == of["theory"] - 1,
-        two_thirds=nearest & (cores >= _MANY_CORES) & (threads < of["theory"]),
-        published_rate=(rows["events_per_second"] <= _MILLION_EVENTS) & (offered <= _G1_ITEMS_PER_CORE * rows["cores"]),
+        two_thirds=nearest & (cores >= 64) & (threads < of["theory"]),
+        published_rate=(rows["events_per_second"] <= _MILLION_EVENTS) & (offered <= 20e6 / 16 * rows["cores"]),
         young_100_to_200_mb=rows["new_size_mb"].between(100, 200).fillna(False),
     )  # fmt: skip
     inputs = rows.groupby([*CONFIGURATION, "items"], dropna=False, observed=True)["events_per_second"]

@@ -148,6 +148,9 @@ def summarise_stream(record: TrialRecord) -> Row:
     window_ns = (measured["start_ns"], measured["end_ns"])
     seconds = (window_ns[1] - window_ns[0]) / 1e9
     cpu, lag_ns, latencies_ns = measured["cpu"], measured["source_lag_ns"], measured["latencies_ns"]
+    stops = stops_of(record)
+    young = [stop for stop in stops.pauses if stop.kind.startswith("Young")] if stops else None
+    inside = [stop for stop in young or () if window_ns[0] <= stop.start_ns < window_ns[1]]
     groups = cpu_ns_by_group(cpu["threads"], cpu["process_ns"])
     row |= {
         "kept_up": kept_up(measured, stated.late_ms), "windows": len(latencies_ns),
@@ -156,7 +159,7 @@ def summarise_stream(record: TrialRecord) -> Row:
         "allocated_mb_per_s": max(0, measured["allocated_bytes"]) / 2**20 / seconds,
         "peak_rss_mb": measured["peak_rss_mb"], "source_lag_ms": None if lag_ns is None else lag_ns / 1e6,
         **{f"cpu_{name}": groups[name] / (cpu["end_ns"] - cpu["start_ns"]) for name in _GROUPS},
-        "young_per_s": _young_per_s(record, *window_ns), **tidy.gc_row(record, *window_ns),
+        "young_per_s": None if young is None else len(inside) / seconds, **tidy.gc_row(record, *window_ns),
     }  # fmt: skip
     if not row["kept_up"]:
         return row
@@ -196,14 +199,6 @@ def seen_in(record: TrialRecord) -> Seen | None:
     missed = first_ms is None or first_ms > spec["target_ms"]
     latest_ms = math.inf if missed else math.nan
     return Seen(0, 1e9 / spec["events_per_second"], spec["target_ms"], latest_ms, 0.0, float(missed))
-
-
-def _young_per_s(record: TrialRecord, start_ns: int, end_ns: int) -> float | None:
-    stops = stops_of(record)
-    if stops is None:
-        return None
-    young = [stop for stop in stops.pauses if stop.kind.startswith("Young") and start_ns <= stop.start_ns < end_ns]
-    return len(young) / (end_ns - start_ns) * 1e9
 
 
 def summarise_stream_switch(record: TrialRecord) -> dict[str, list[Row]]:
