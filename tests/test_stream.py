@@ -277,7 +277,7 @@ def test_a_switch_is_judged_by_the_published_range(thread_ns: int, outcome: str)
     found = {item.claim.id: item.outcome for item in claims.verdicts(tables, 10.0) if "25" in item.set_up}
     assert found["thread-switch-2-to-10-us"] == outcome
     assert found["tasklets-switch-cheaper"] == evidence.REPRODUCED
-    assert found["g1-within-target"] == evidence.OPEN
+    assert found["g1-within-target"] == evidence.NOT_TESTED
 
 
 def shown_at(cell: StreamSpec, holds: bool) -> Any:
