@@ -11,7 +11,7 @@ from allocpool.campaign import store
 from allocpool.decisions import FEWEST, compare, compare_together
 from allocpool.evidence.trials import finished
 from allocpool.packets import by_size
-from allocpool.studies.threads.cells import CPU, KEYS, batch, ended
+from allocpool.studies.threads.claims import CPU, KEYS, batch, ended
 from allocpool.studies.threads.strategies import LABELS, STRATEGIES
 
 _TOPOLOGIES = {
