@@ -15,7 +15,7 @@ from allocpool.errors import UserError
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED
 from allocpool.studies.allocation import claims as allocation_claims
 from allocpool.studies.allocation import sizes
-from allocpool.studies.allocation.child import accounting, jmh
+from allocpool.studies.allocation.child import buffers, jmh
 from allocpool.studies.allocation.study import AllocationProfile, plan_allocation
 from allocpool.trial.launch import Launcher
 
@@ -89,11 +89,11 @@ def test_a_java_trial_reports_its_pauses_and_the_bytes_that_the_jvm_counted(data
 
 @pytest.mark.parametrize("technique", ["byte_array", "heap_buffer", "direct_buffer", "arena_confined"])
 def test_an_allocation_that_was_deleted_contradicts_the_counters(technique: str) -> None:
-    low, high = accounting.bytes_per_buffer(technique, "alloc", 1024)
-    assert accounting.heap_fault(technique, "alloc", 1024, 1000, round(1000 * (low + high) / 2)) is None
-    assert "skipped" in str(accounting.heap_fault(technique, "alloc", 1024, 1000, 0))
-    assert "skipped" in str(accounting.heap_fault(technique, "alloc", 1024, 1000, round(500 * low)))
-    assert accounting.heap_fault(technique, "alloc", 1024, 1000, round(2000 * high)) is not None
+    low, high = buffers.bytes_per_buffer(technique, "alloc", 1024)
+    assert buffers.heap_fault(technique, "alloc", 1024, 1000, round(1000 * (low + high) / 2)) is None
+    assert "skipped" in str(buffers.heap_fault(technique, "alloc", 1024, 1000, 0))
+    assert "skipped" in str(buffers.heap_fault(technique, "alloc", 1024, 1000, round(500 * low)))
+    assert buffers.heap_fault(technique, "alloc", 1024, 1000, round(2000 * high)) is not None
 
 
 def test_access_ends_with_the_same_content_in_every_memory(data: Path) -> None:

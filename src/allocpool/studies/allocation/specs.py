@@ -81,6 +81,13 @@ OPERATIONS = ("write", "random_write", "copy")
 DISTRIBUTIONS = ("uniform", "lognormal", "phases")
 
 
+def served_by(spec: dict[str, Any]) -> str:
+    """Return what serves the memory: the allocator, or collector and runtime."""
+    if spec["language"] == "cpp":
+        return str(spec["allocator"])
+    return f"{collector_named(spec['collector']).label} / {spec['runtime']}"
+
+
 def _is_java(spec: dict[str, Any]) -> bool:
     return bool(spec["language"] == "java")
 
@@ -137,6 +144,8 @@ class BufferSpec(TrialSpec):
     follow from it.
     """
 
+    CHILD: ClassVar[str] = "allocpool.studies.allocation.child.buffers"
+
     language: Language = Field(default_factory=lambda spec: _technique(spec).language)
     runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
     collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
@@ -171,10 +180,7 @@ class BufferSpec(TrialSpec):
 
     @property
     def label(self) -> str:
-        """What serves the memory: the allocator, or collector and runtime."""
-        if self.language == "cpp":
-            return str(self.allocator)
-        return f"{collector_named(str(self.collector)).label} / {self.runtime}"
+        return served_by(dict(self))
 
     def cell_name(self) -> str:
         return f"{self.source.name} on {self.label}"
@@ -200,11 +206,11 @@ class BufferSpec(TrialSpec):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        java_only = {name: getattr(self, name) for name in ("runtime", "collector", "heap_mb", "direct_mb")}
         if self.language != self.source.language:
             raise ValueError(f"language is {self.source.language} here, not {self.language}")
         if self.language == "cpp":
-            if wrong := [name for name, value in java_only.items() if value is not None]:
+            java_only = ("runtime", "collector", "heap_mb", "direct_mb")
+            if wrong := [name for name in java_only if getattr(self, name) is not None]:
                 raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
             if self.allocator is None:
                 raise ValueError(f"C++ takes allocator ({', '.join(ALLOCATORS)})")
@@ -265,8 +271,6 @@ class _RoundsSpec(BufferSpec, _Rounds):
 class AllocationSpec(_RoundsSpec):
     """Rounds whose two parts, obtaining and giving back, are timed apart."""
 
-    CHILD: ClassVar[str] = "allocpool.studies.allocation.child.allocation"
-
     mode: Literal["allocation"] = "allocation"
 
 
@@ -301,8 +305,6 @@ class _Passes(BaseModel):
 
 class AccessSpec(BufferSpec, _Passes):
     """Passes over one buffer: write in order, write at random, copy."""
-
-    CHILD: ClassVar[str] = "allocpool.studies.allocation.child.access"
 
     mode: Literal["access"] = "access"
 
