@@ -26,7 +26,7 @@ from allocpool.runtimes.collectors import collector_named, never_frees, require_
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
-MODULE, FOREIGN_MODULE, JMH_MODULE = "allocation", "allocation-foreign", "allocation-jmh"
+FOREIGN_MODULE = "allocation-foreign"
 FOREIGN_RUNTIME = 25
 LARGEST_BYTES = 2**30
 MIB = 2**20
@@ -43,7 +43,7 @@ class Technique:
     name: str
     label: str
     language: Language = "java"
-    module: str = MODULE
+    module: str = "allocation"
     frees: bool = False
     direct: bool = False
     can_be_pooled: bool = True
@@ -96,36 +96,8 @@ def _technique(spec: dict[str, Any]) -> Technique:
     return TECHNIQUES[spec["memory"] if "memory" in spec else spec["technique"]]
 
 
-def _heap_mb(spec: dict[str, Any]) -> int | None:
-    """Return the default of ``heap_mb``: without a collector, a heap that all that is allocated fits into, or that is
-    used up and ends the trial."""
-    if not _is_java(spec):
-        return None
-    uncollected = never_frees(spec["collector"])
-    if "slots" in spec:
-        wanted_mb = 2048 if uncollected else max(256, 4 * _buffers_mb(spec))
-    elif "operation" in spec:
-        wanted_mb = max(64, 2 * _buffers_mb(spec))
-    elif uncollected:
-        wanted_mb = math.ceil(1.3 * spec["turnovers"] * spec["live_mb"]) + 64
-    else:
-        wanted_mb = _room_of_churn_mb(spec)
-    return max(wanted_mb, collector_named(spec["collector"]).smallest_heap_mb)
-
-
-def _direct_mb(spec: dict[str, Any]) -> int | None:
-    """Return the default of ``direct_mb``. What is dead and not yet found dead needs room as on a heap."""
-    if not _is_java(spec):
-        return None
-    if "operation" in spec:
-        return max(SMALLEST_MB, 2 * _buffers_mb(spec)) if spec["memory"] in ("direct", "segment") else None
-    if not _is_off_heap(spec):
-        return None
-    return max(256, 4 * _buffers_mb(spec)) if "slots" in spec else _room_of_churn_mb(spec)
-
-
-def _is_off_heap(spec: dict[str, Any]) -> bool:
-    return _technique(spec).direct or _technique(spec).module == FOREIGN_MODULE
+def _is_off_heap(technique: Technique) -> bool:
+    return technique.direct or technique.module == FOREIGN_MODULE or technique.name == "direct"
 
 
 def _buffers_mb(spec: dict[str, Any]) -> int:
@@ -133,8 +105,24 @@ def _buffers_mb(spec: dict[str, Any]) -> int:
     return math.ceil(int(spec.get("slots", 2)) * int(spec["bytes"]) / MIB)
 
 
-def _room_of_churn_mb(spec: dict[str, Any]) -> int:
+def _room_mb(spec: dict[str, Any]) -> int:
+    """Return room for what is alive, and for what is dead and not yet found dead, MiB."""
+    if "slots" in spec:
+        return max(256, 4 * _buffers_mb(spec))
+    if "operation" in spec:
+        return max(SMALLEST_MB, 2 * _buffers_mb(spec))
     return math.ceil(float(spec["heap_factor"]) * int(spec["live_mb"])) + 32
+
+
+def _heap_mb(spec: dict[str, Any]) -> int | None:
+    """Return the default of ``heap_mb``: without a collector, a heap that all that is allocated fits into, or that is
+    used up and ends the trial."""
+    if not _is_java(spec):
+        return None
+    wanted_mb = max(64, _room_mb(spec)) if "operation" in spec else _room_mb(spec)
+    if never_frees(spec["collector"]) and "operation" not in spec:
+        wanted_mb = 2048 if "slots" in spec else math.ceil(1.3 * spec["turnovers"] * spec["live_mb"]) + 64
+    return max(wanted_mb, collector_named(spec["collector"]).smallest_heap_mb)
 
 
 class BufferSpec(TrialSpec):
@@ -145,6 +133,10 @@ class BufferSpec(TrialSpec):
     """
 
     CHILD: ClassVar[str] = "allocpool.studies.allocation.child.buffers"
+    MODULE: ClassVar[str] = ""
+    """The Maven module of a Java trial; empty: its technique's."""
+    GROWS: ClassVar[bool] = False
+    """Whether the heap is small at the start."""
 
     language: Language = Field(default_factory=lambda spec: _technique(spec).language)
     runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
@@ -154,7 +146,11 @@ class BufferSpec(TrialSpec):
         description="what malloc reaches",
     )
     heap_mb: int | None = Field(gt=0, default_factory=_heap_mb, description="-Xmx; -Xms, too, but in fragmentation")
-    direct_mb: int | None = Field(gt=0, default_factory=_direct_mb, description="-XX:MaxDirectMemorySize")
+    direct_mb: int | None = Field(
+        default_factory=lambda spec: _room_mb(spec) if _is_java(spec) and _is_off_heap(_technique(spec)) else None,
+        gt=0,
+        description="-XX:MaxDirectMemorySize",
+    )
     seconds: float = Field(default=1.0, gt=0, le=3600, description="measured, after the warm-up")
     warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="left out of the measured window")
     iteration_ms: float = Field(default=20.0, ge=0.01, le=10_000, description="of one iteration of the measured window")
@@ -163,16 +159,6 @@ class BufferSpec(TrialSpec):
     def source(self) -> Technique:
         """The technique, or the memory."""
         return _technique(dict(self))
-
-    @property
-    def java_module(self) -> str:
-        """The Maven module that a Java trial runs."""
-        return self.source.module
-
-    @property
-    def initial_heap_mb(self) -> int | None:
-        """Heap at the start, MiB; all of it when None."""
-        return None
 
     def memory_mb(self) -> int:
         """Return the memory that the buffers of a C++ trial come to, MiB."""
@@ -193,12 +179,13 @@ class BufferSpec(TrialSpec):
             return Needs(
                 native="packets", allocator=self.allocator, memory_mb=self.memory_mb(), memory_setting="live_mb"
             )
+        collector = self.collector or ""
         jvm = Jvm(
-            module=self.java_module,
+            module=self.MODULE or self.source.module,
             runtime=self.runtime or 0,
-            collector=self.collector or "",
+            collector=collector,
             heap_mb=self.heap_mb or 0,
-            initial_heap_mb=self.initial_heap_mb,
+            initial_heap_mb=collector_named(collector).smallest_heap_mb if self.GROWS else None,
             direct_mb=self.direct_mb or 0,
             explicit_gc=self.source.direct,
         )
@@ -218,7 +205,7 @@ class BufferSpec(TrialSpec):
         if self.allocator is not None:
             raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
         require_combination(self.collector, self.runtime)
-        if self.java_module == FOREIGN_MODULE and (self.runtime or 0) < FOREIGN_RUNTIME:
+        if self.source.module == FOREIGN_MODULE and (self.runtime or 0) < FOREIGN_RUNTIME:
             raise ValueError(f"foreign memory needs runtime={FOREIGN_RUNTIME}, not {self.runtime}")
         return self
 
@@ -244,7 +231,7 @@ def _buffers_that_fit(spec: dict[str, Any]) -> int | None:
     with what stands on the heap for each buffer."""
     if not never_frees(spec["collector"]) or spec["strategy"] != "alloc":
         return None
-    on_heap_bytes = 160 if _is_off_heap(spec) else spec["bytes"] + 80
+    on_heap_bytes = 160 if _is_off_heap(_technique(spec)) else spec["bytes"] + 80
     return max(1, int(0.4 * spec["heap_mb"] * MIB / on_heap_bytes))
 
 
@@ -278,12 +265,9 @@ class JmhSpec(_RoundsSpec):
     """The same allocation measured by JMH in one fork."""
 
     CHILD: ClassVar[str] = "allocpool.studies.allocation.child.jmh"
+    MODULE: ClassVar[str] = "allocation-jmh"
 
     mode: Literal["jmh"] = "jmh"
-
-    @property
-    def java_module(self) -> str:
-        return JMH_MODULE
 
     @model_validator(mode="after")
     def _is_on_the_heap(self) -> Self:
@@ -323,15 +307,12 @@ class FragmentationSpec(BufferSpec, _Churn):
     """Buffers of mixed sizes come and go at a constant number of bytes alive."""
 
     CHILD: ClassVar[str] = "allocpool.studies.allocation.child.fragmentation"
+    GROWS: ClassVar[bool] = True
 
     mode: Literal["fragmentation"] = "fragmentation"
     windows: int = Field(default=60, ge=6, le=10_000, description="samples along the curve")
     idle_seconds: float = Field(default=0.5, ge=0, le=600, description="with nothing running, at the end")
     seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of sizes and order")
-
-    @property
-    def initial_heap_mb(self) -> int | None:
-        return collector_named(self.collector).smallest_heap_mb if self.collector else None
 
     def memory_mb(self) -> int:
         return 2 * self.live_mb

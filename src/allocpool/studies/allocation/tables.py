@@ -250,13 +250,7 @@ def tidy_allocation(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
 
 
 def summarise_buffers(record: TrialRecord) -> dict[str, Any]:
-    """Return a trial as plain data: what its mode has, ``gc_pause_ms``, and a curve as ``windows``."""
+    """Return a trial as plain data: its row, and a curve as ``windows``."""
     rows = _rows_of(record)
-    (row,) = rows["trials"]
-    always = ["status", "reason", "peak_rss_mb"]
-    always += ["ns_per_alloc", "ns_per_free"] if row["mode"] == "allocation" else []
-    summary = dict.fromkeys(always) | {name: value for name, value in row.items() if value is not None}
-    summary["gc_pause_ms"] = row.get("gc_pause_total_ms")
-    if curve := rows.get("windows"):
-        summary["windows"] = curve
-    return summary
+    curve = {"windows": rows["windows"]} if "windows" in rows else {}
+    return {**rows["trials"][0], **curve}

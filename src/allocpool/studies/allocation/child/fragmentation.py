@@ -1,33 +1,88 @@
-"""A fragmentation trial: the phases of a distribution one after the other, then a rest with nothing running."""
+"""A fragmentation trial: the phases of a distribution one after the other, then a rest with nothing running.
+
+Out of tables of sizes each language draws with ten bits, so that all see the same.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import math
 import resource
 import time
 from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, cast
+from statistics import NormalDist
+from typing import Any, NamedTuple, cast
 
-from allocpool.studies.allocation import sizes
 from allocpool.studies.allocation.child import buffers
 from allocpool.studies.allocation.measurement import FragmentationOutcome, Window
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.measurement import OutOfMemory
 
+SMALLEST, LARGEST = 64, 128 * 1024
+TABLE = 1024
 _MIB = 2**20
 _RESTS = 10
 _SLAB_RESERVE = 8
 """Address space for slabs, as a multiple of the bytes alive; only what is touched becomes memory."""
-_Run = Callable[[int, sizes.Phase, int, int, int], list[list[int]]]
+
+
+class Phase(NamedTuple):
+    """A part of a trial."""
+
+    name: str
+    work: float
+    """Its share of the bytes allocated in all."""
+    live: float
+    """The bytes alive in it, as a share of the largest."""
+    sizes: tuple[int, ...]
+    """In bytes, each equally likely; as many as a power of two."""
+
+
+_Run = Callable[[int, Phase, int, int, int], list[list[int]]]
 """Runs a phase by its number, for so many bytes alive, bytes of work and windows: the fields of each `Window` in their
 order, in C++ those of ``ap_fragment_sample`` alone, which lack the heap's."""
 
 
+def _uniform(low: int, high: int) -> tuple[int, ...]:
+    return tuple(round(low + (high - low) * (i + 0.5) / TABLE) for i in range(TABLE))
+
+
+def _lognormal(median: int, sigma: float) -> tuple[int, ...]:
+    """Return quantiles of a lognormal distribution in bytes, cut to SMALLEST and LARGEST; many are small (Downey,
+    "Lognormal and Pareto distributions in the Internet", Computer Communications 28(7), 2005)."""
+    normal = NormalDist(math.log(median), sigma)
+    sizes = (math.exp(normal.inv_cdf((i + 0.5) / TABLE)) for i in range(TABLE))
+    return tuple(min(LARGEST, max(SMALLEST, round(size))) for size in sizes)
+
+
+def phases_of(distribution: str) -> tuple[Phase, ...]:
+    """Return the parts of a distribution by its name; their shares of work add up to one."""
+    if distribution == "uniform":
+        return (Phase("steady", 1.0, 1.0, _uniform(SMALLEST, 16 * 1024)),)
+    if distribution == "lognormal":
+        return (Phase("steady", 1.0, 1.0, _lognormal(1024, 1.2)),)
+    small, large = _lognormal(256, 0.8), _lognormal(12 * 1024, 0.8)
+    return (
+        Phase("small", 0.2, 1.0, small),
+        Phase("shift to large", 0.3, 1.0, large),
+        Phase("shrink", 0.1, 0.25, large),
+        Phase("grow", 0.2, 1.0, _lognormal(2048, 1.0)),
+        Phase("shift to small", 0.15, 1.0, small),
+        Phase("shrink again", 0.05, 0.25, small),
+    )
+
+
 def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> FragmentationOutcome | OutOfMemory:
     return buffers.in_language(spec, launch, _java, _cpp)
+
+
+def _most_buffers(spec: dict[str, Any]) -> int:
+    """Return how many buffers the table of a trial must hold: those alive at once, and half as many again."""
+    smallest_mean = min(sum(phase.sizes) / len(phase.sizes) for phase in phases_of(spec["distribution"]))
+    return int(1.5 * spec["live_mb"] * _MIB / smallest_mean) + 1000
 
 
 def _resident_bytes() -> int:
@@ -47,7 +102,7 @@ def _measure(
     base_bytes = _resident_bytes()
     window = CpuWindow()
     measured: list[Window] = []
-    phases = sizes.phases(spec["distribution"])
+    phases = phases_of(spec["distribution"])
     for number, phase in enumerate(phases):
         windows = max(2, round(spec["windows"] * phase.work))
         work_bytes = round(spec["turnovers"] * live_bytes * phase.work)
@@ -80,15 +135,12 @@ def _measure(
 
 def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
     ffi, library = native.load(launch)
-    live_bytes = spec["live_mb"] * _MIB
-    most = sizes.max_buffers(spec["distribution"], live_bytes)
-    reserve = _SLAB_RESERVE * live_bytes + 128 * _MIB
-    technique = spec["technique"].encode()
-    handle = buffers.created(ffi, library.ap_fragmentation_create, technique, most, reserve, spec["seed"])
-
+    reserve = (_SLAB_RESERVE * spec["live_mb"] + 128) * _MIB
+    arguments = (spec["technique"].encode(), _most_buffers(spec), reserve, spec["seed"])
+    handle = buffers.created(ffi, library.ap_fragmentation_create, *arguments)
     fields = [name for name, _ in ffi.typeof("ap_fragment_sample").fields]
 
-    def run_phase(number: int, phase: sizes.Phase, live: int, work_bytes: int, windows: int) -> list[list[int]]:
+    def run_phase(number: int, phase: Phase, live: int, work_bytes: int, windows: int) -> list[list[int]]:
         table = ffi.new("int32_t[]", list(phase.sizes))
         asked = {"sizes": table, "size_count": len(phase.sizes), "live_bytes": live, "allocate_bytes": work_bytes}
         out = ffi.new("ap_fragment_sample[]", windows)
@@ -107,14 +159,12 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
 
 def _java(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
     jvm.start(launch)
-    most = sizes.max_buffers(spec["distribution"], spec["live_mb"] * _MIB)
     home = "foreign.SizedSegments" if spec["technique"].startswith(buffers.FOREIGN) else "SizedBuffers"
     memory = jvm.java_class(f"allocpool.allocation.{home}").named(spec["technique"])
-    trial = jvm.java_class("allocpool.allocation.FragmentationTrial")(memory, most, spec["seed"])
-    width = int(trial.RECORD)
-    ints = jvm.java_class("int[]")
+    trial = jvm.java_class("allocpool.allocation.FragmentationTrial")(memory, _most_buffers(spec), spec["seed"])
+    width, ints = int(trial.RECORD), jvm.java_class("int[]")
 
-    def run_phase(number: int, phase: sizes.Phase, live: int, work_bytes: int, windows: int) -> list[list[int]]:
+    def run_phase(number: int, phase: Phase, live: int, work_bytes: int, windows: int) -> list[list[int]]:
         flat = trial.run(ints(list(phase.sizes)), live, work_bytes, number, windows)
         values = [int(value) for value in flat[:]]
         return [values[at : at + width] for at in range(0, len(values), width)]
