@@ -195,5 +195,6 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=tables.cost_of,
+    paced={"trials": "ns_per_buffer"},
     readable=Readable(cost="ns_per_buffer", columns={"served_by": "configuration"}, label=labelled),
 )  # fmt: skip

@@ -241,6 +241,7 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=tables.cost_of,
+    paced={"trials": "cpu_ns_per_packet"},
     adaptive=place_trial,
     readable=replace(READABLE, cost="cpu_ns_per_message"),
 )  # fmt: skip
