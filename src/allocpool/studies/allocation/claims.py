@@ -1,10 +1,10 @@
 """What the conclusions of "Memory allocation speed check" (``claims.yaml``) are put to: what the source ran, CMS on the
-oldest release here, and today's collectors."""
+oldest release here, and today's collectors; and why some fail here."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from allocpool.evidence import claims, reference
-from allocpool.evidence.claims import Verdict
+from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablations, failed
+from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.evidence.declared import Cell, Cells, claims_of
 from allocpool.evidence.trials import finished, newest_release
 from allocpool.runtimes.collectors import FEATURES, collectors_that
@@ -149,3 +150,28 @@ def evaluate(trials: pd.DataFrame) -> list[Verdict]:
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
     """Judge the claims on what a campaign left."""
     return evaluate(tables["trials"])
+
+
+def explained(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
+    """Judge, of each allocator against which Java's small blocks are dearer, the same with zeroed blocks, and of glibc
+    that keeps its memory one that does not."""
+    asked = []
+    for verdict in failed(verdicts):
+        if verdict.claim.id != "small-java":
+            continue
+        cells, zeroed = (cells_of(trials, verdict.set_up, touch) for touch in ("none", "zero"))
+        expected = ALLOCATION_CLAIMS.orderings(verdict.claim.id, cells)
+        for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
+            if shown != OTHER_WAY:
+                continue
+            malloc, java = (side[0] for side in item.cells)
+            words = (verdict.claim.text, verdict.set_up, f"{item.larger} over {item.smaller}")
+            before = Sides(malloc.values, java.values)
+            changes = {"the block is zeroed in C, too": zeroed.other(malloc, {})}
+            if malloc.facts["served_by"] == "glibc_keeping":
+                glibc = cells.other(malloc, {"served_by": "glibc"})
+                changes["glibc gives free memory back to the kernel"] = glibc
+            for what, cell in changes.items():
+                after = cell.values if cell else pd.Series(dtype=float)
+                asked.append(Asked(*words, what, before, Changed(after, None)))
+    return ablations(asked)

@@ -1,8 +1,9 @@
-"""What the claims of ``claims.yaml`` are put to: the published collectors, those of today, and C++, each apart."""
+"""What the claims of ``claims.yaml`` are put to: the published collectors, those of today, and C++, each apart; and why
+claims fail here. All trials are those of the campaign."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,10 +11,12 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.evidence import claims
-from allocpool.evidence.claims import Verdict
-from allocpool.evidence.declared import Cell, Cells, claims_of
+from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablations, failed
+from allocpool.evidence.claims import OTHER_WAY, Verdict
+from allocpool.evidence.declared import Cell, Cells, Selection, claims_of
 from allocpool.evidence.trials import counted, finished, gap_of
 from allocpool.packets.comparisons import IN_CPP, set_up_of
+from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.threads.strategies import LABELS, STRATEGIES
 
 CPU = "cpu_ns_per_packet"
@@ -69,3 +72,37 @@ def on_set_up(trials: pd.DataFrame, set_up: str) -> pd.DataFrame:
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
     """Judge the claims on what a campaign left."""
     return evaluate(tables["trials"])
+
+
+def explained(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
+    """Judge one change at a time of every comparison that is the other way round, of the claims that these verdicts
+    refute."""
+    asked: list[Asked] = []
+    for verdict in failed(verdicts):
+        here = on_set_up(trials, verdict.set_up)
+        cells, of_program = cells_of(here), cells_of(here, PROGRAM)
+        expected = CLAIMS.orderings(verdict.claim.id, cells)
+        for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
+            if shown == OTHER_WAY:
+                sides = larger, smaller = item.cells[0][0], item.cells[1][0]
+                for words, among, differs in _changes(cells, of_program, *sides):
+                    found = [among.other(cell, differs) for cell in sides]
+                    after = Changed(*(cell.values if cell else pd.Series(dtype=float) for cell in found))
+                    comparison = f"{larger.label} over {smaller.label}"
+                    before = Sides(larger.values, smaller.values)
+                    asked.append(Asked(verdict.claim.text, verdict.set_up, comparison, words, before, after))
+    return ablations(asked)
+
+
+def _changes(cells: Cells, of_program: Cells, one: Cell, other: Cell) -> Iterator[tuple[str, Cells, Selection]]:
+    """Yield what is changed on both sides, in words, and where the changed cells are and what they differ in."""
+    if one.facts["language"] == other.facts["language"] == "java":
+        # What it makes the program's threads do or wait for stays in.
+        yield "the CPU of the collector's own threads is left out", of_program, {}
+    if one.facts["threads"] == other.facts["threads"] == THREADS:
+        yield "one thread works", cells, {"threads": 1}
+    if one.facts["configuration"] == other.facts["configuration"] and one.facts["language"] == "java":
+        alike = [cell for cell in cells.cells if cell.has({name: one.facts[name] for name in ("layout", "runtime")})]
+        for name, collector in {cell.facts["configuration"]: cell.facts["collector"] for cell in alike}.items():
+            if collector != one.facts["collector"]:
+                yield f"the collector is {collector_named(collector).label}", cells, {"configuration": name}
