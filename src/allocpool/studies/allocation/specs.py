@@ -147,10 +147,9 @@ class BufferSpec(TrialSpec):
     )
     heap_mb: int | None = Field(gt=0, default_factory=_heap_mb, description="-Xmx; -Xms, too, but in fragmentation")
     direct_mb: int | None = Field(
+        gt=0, description="-XX:MaxDirectMemorySize",
         default_factory=lambda spec: _room_mb(spec) if _is_java(spec) and _is_off_heap(_technique(spec)) else None,
-        gt=0,
-        description="-XX:MaxDirectMemorySize",
-    )
+    )  # fmt: skip
     seconds: float = Field(default=1.0, gt=0, le=3600, description="measured, after the warm-up")
     warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="left out of the measured window")
     iteration_ms: float = Field(default=20.0, ge=0.01, le=10_000, description="of one iteration of the measured window")
@@ -176,9 +175,8 @@ class BufferSpec(TrialSpec):
 
     def needs(self) -> Needs:
         if self.language == "cpp":
-            return Needs(
-                native="packets", allocator=self.allocator, memory_mb=self.memory_mb(), memory_setting="live_mb"
-            )
+            needed_mb = self.memory_mb()
+            return Needs(native="packets", allocator=self.allocator, memory_mb=needed_mb, memory_setting="live_mb")
         collector = self.collector or ""
         jvm = Jvm(
             module=self.MODULE or self.source.module,
@@ -219,11 +217,9 @@ class _Rounds(BaseModel):
     touch: Literal["none", "first", "page", "zero"] = Field(default="none", description="what is written to a buffer")
     live_mb: float = Field(default=16.0, gt=0, description="alive at the end of a round, MiB")
     slots: int = Field(
-        gt=0,
-        le=2**24,
+        gt=0, le=2**24, description="buffers of a round",
         default_factory=lambda spec: min(2**24, max(1, round(spec["live_mb"] * MIB / spec["bytes"]))),
-        description="buffers of a round",
-    )
+    )  # fmt: skip
 
 
 def _buffers_that_fit(spec: dict[str, Any]) -> int | None:
@@ -238,9 +234,7 @@ def _buffers_that_fit(spec: dict[str, Any]) -> int | None:
 class _RoundsSpec(BufferSpec, _Rounds):
     """Obtain ``slots`` buffers, touch each, give all of them back; again and again."""
 
-    max_buffers: int | None = Field(
-        default_factory=_buffers_that_fit, gt=0, description="after which a window ends early"
-    )
+    max_buffers: int | None = Field(gt=0, default_factory=_buffers_that_fit, description="a window ends early after it")
 
     def memory_mb(self) -> int:
         return math.ceil(self.slots * (self.bytes + 64) / MIB)
@@ -248,10 +242,8 @@ class _RoundsSpec(BufferSpec, _Rounds):
     @model_validator(mode="after")
     def _technique_allows(self) -> Self:
         if self.strategy == "pool" and not self.source.can_be_pooled:
-            raise ValueError(
-                f"technique {self.technique} has no strategy pool: "
-                "a pool of segments is the same whatever they came from, choose technique arena_confined"
-            )
+            same = "a pool of segments is the same whatever they came from, choose technique arena_confined"
+            raise ValueError(f"technique {self.technique} has no strategy pool: {same}")
         return self
 
 

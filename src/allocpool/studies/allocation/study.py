@@ -41,11 +41,7 @@ _EVERY = {"operation": specs.OPERATIONS, "distribution": specs.DISTRIBUTIONS}
 
 
 def _machine(on: str) -> dict[str, Any]:
-    """Return what serves the memory, as settings of a spec.
-
-    Raises:
-        ValueError: another form, or an unknown word; one line.
-    """
+    """Return what serves the memory, as settings of a spec; ValueError, in one line, where it is not known."""
     collector, slash, feature = on.partition("/")
     if not slash:
         if on not in ALLOCATORS:

@@ -18,6 +18,7 @@ from allocpool.machine.host import usable_cores
 from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets import specs as workload
 from allocpool.packets.layouts import JAVA_LAYOUTS
+from allocpool.packets.specs import DEFAULT_ALLOCATOR, DEFAULT_COLLECTOR, DEFAULT_RUNTIME
 from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import collector_named, require_combination
 from allocpool.studies.realtime import specs as realtime
@@ -98,33 +99,26 @@ class WorkersSpec(TrialSpec):
     language: Language = "java"
     layout: Annotated[str, OneOf("layout", _LAYOUT_NAMES)] = "heap"
     strategy: StrategyName
-    runtime: RuntimeNumber | None = Field(
-        default_factory=lambda spec: workload.DEFAULT_RUNTIME if _java(spec) else None
-    )
-    collector: CollectorName | None = Field(
-        default_factory=lambda spec: workload.DEFAULT_COLLECTOR if _java(spec) else None
-    )
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _java(spec) else None)
+    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _java(spec) else None)
     allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
-        default_factory=lambda spec: None if _java(spec) else workload.DEFAULT_ALLOCATOR,
-        description="what C++ new reaches",
+        default_factory=lambda spec: None if _java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
     )
     case: workload.Case = "B"
     scale: float = Field(default=1.0, gt=0, le=4, description="factor on queue, store and heap")
     queue_size: int = Field(gt=0, default_factory=_case_size, description="of all workers together")
     stored_count: int = Field(gt=0, default_factory=_case_size, description="of all workers together")
     fill: int = Field(
+        ge=1, description="packets after which queues and stores are full; what is measured comes later",
         default_factory=lambda spec: workload.packets_to_fill(spec["queue_size"], spec["stored_count"]),
-        ge=1,
-        description="packets after which queues and stores are full; what is measured comes later",
-    )
+    )  # fmt: skip
     pool_size: int = Field(ge=0, default_factory=_prepared, description="messages made before the start")
     packets: int | None = Field(default=None, gt=0, le=10**11, description="in all, from the first to the last")
     seconds: float | None = Field(default=None, gt=0, le=3600, description="measured, after warm-up")
     warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="of trials by seconds")
     interval_ns: float | None = Field(
-        default=None, gt=0, le=realtime.LONGEST_INTERVAL_NS,
-        description="real time: a source's ticks so far apart; left out: as fast as it goes",
-    )  # fmt: skip
+        default=None, gt=0, le=realtime.LONGEST_INTERVAL_NS, description="real time: a source's ticks so far apart"
+    )
     input_queue_ms: float | None = Field(
         default_factory=lambda spec: (
             realtime.scaled_time(realtime.INPUT_QUEUE_MS)(spec) if spec["interval_ns"] else None
@@ -132,21 +126,15 @@ class WorkersSpec(TrialSpec):
         gt=0,
         description="real time: ticks that wait between source and receivers at most, over all rings",
     )
-    source_yields: bool = Field(
-        default=False,
-        description="real time with too few processors: source and receivers sleep while nothing is due; no finding",
-    )
-    padded: bool = Field(
-        default=True, description="what threads exchange in a pool lies two cache lines apart; mpmc and owner only"
-    )
+    source_yields: bool = Field(default=False, description="real time: all sleep while nothing is due; no finding")
+    padded: bool = Field(default=True, description="mpmc and owner: what threads exchange lies two cache lines apart")
     counted: bool = Field(default=False, description="hardware counters are read in that time, which takes time")
     heap_mb: int | None = Field(gt=0, default_factory=_heap_mb, description="-Xms and -Xmx")
     direct_mb: int | None = Field(ge=0, default_factory=_direct_mb, description="-XX:MaxDirectMemorySize")
     pause_target_ms: int | None = Field(
+        gt=0, description="-XX:MaxGCPauseMillis",
         default_factory=lambda spec: workload.published_pause_target_ms(spec["collector"], spec["runtime"]),
-        gt=0,
-        description="-XX:MaxGCPauseMillis",
-    )
+    )  # fmt: skip
     seed: int = Field(default=workload.DEFAULT_SEED, ge=0, lt=2**63, description="of contents, flows and stores")
 
     @model_validator(mode="after")
@@ -217,9 +205,8 @@ class ThreadsSpec(WorkersSpec):
     @property
     def processors(self) -> int:
         """Threads that want a processor at the same time; in real time all, whatever they wait for."""
-        if self.interval_ns is not None and not self.source_yields:
-            return self.threads + _BESIDE_WORKERS
-        return self.threads + (1 if self.topology == "pipeline" else 0)
+        tied = self.interval_ns is not None and not self.source_yields
+        return self.threads + (_BESIDE_WORKERS if tied else int(self.topology == "pipeline"))
 
     def refused_here(self) -> str | None:
         if self.counted and (reason := why_no_hardware_counters()):
@@ -302,6 +289,6 @@ class SharingSpec(WorkersSpec):
 def configuration_of(spec: dict[str, Any]) -> str:
     """Return a row's name in tables: layout with collector and runtime, or with allocator."""
     if spec["language"] == "cpp":
-        allocator = "" if spec["allocator"] == workload.DEFAULT_ALLOCATOR else f" / {spec['allocator']}"
+        allocator = "" if spec["allocator"] == DEFAULT_ALLOCATOR else f" / {spec['allocator']}"
         return f"C++ {spec['layout']}{allocator}"
     return f"{spec['layout']} / {collector_named(spec['collector']).label} / {spec['runtime']}"

@@ -180,20 +180,19 @@ def questions(profile: ThreadsProfile, machine: Machine) -> list[Question[TrialS
         if spec in placed or (spec.interval_ns is None and spec.padded and not spec.counted):
             alike = spec.model_copy(update={"strategy": "", "pool_size": 0, "direct_mb": 0, "heap_mb": 0})
             cells.setdefault(alike, {})[spec.strategy] = spec
-    asked = []
-    for by_strategy in cells.values():
-        best = next((name for name in BEST_KNOWN if name in by_strategy), None)
-        for name, pool in by_strategy.items() if "alloc" in by_strategy else ():
-            if STRATEGIES[name].is_pool:
-                asked.append(_question(by_strategy["alloc"], pool, name == best))
-    return asked
-
-
-def _question(alloc: ThreadsSpec, pool: ThreadsSpec, is_best_known: bool) -> Question[TrialSpec]:
-    if pool.interval_ns is None:
-        return Question(alloc, pool, primary=is_best_known and pool.threads == FIRST_ASKED)
+    asked: list[Question[TrialSpec]] = []
     about, judge = "minimum sustainable inter-arrival time", AdaptiveJudge(0.0)
-    return Question(alloc, pool, primary=False, judge=judge, fewest=PLACED, about=about)
+    for by_strategy in cells.values():
+        alloc = by_strategy.get("alloc")
+        best = next((name for name in BEST_KNOWN if name in by_strategy), None)
+        for name, pool in by_strategy.items():
+            if alloc is None or not STRATEGIES[name].is_pool:
+                continue
+            if pool.interval_ns is None:
+                asked.append(Question(alloc, pool, primary=name == best and pool.threads == FIRST_ASKED))
+            else:
+                asked.append(Question(alloc, pool, primary=False, judge=judge, fewest=PLACED, about=about))
+    return asked
 
 
 def catalogue(profile: ThreadsProfile, planned: Sequence[Planned]) -> pd.DataFrame:
@@ -230,7 +229,7 @@ STUDY = Study(
             "case=B scale=0.1 packets=2000000",
         ),
         Mode(
-            SharingSpec, SharingMeasurement, tables.summarise_sharing,
+            SharingSpec, SharingMeasurement, tables.sharing_row,
             "mode=threads_sharing topology=pipeline threads=2 strategy=mpmc padded=false",
         ),
     ),

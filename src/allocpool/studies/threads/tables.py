@@ -148,7 +148,8 @@ def _stated(record: TrialRecord, names: Iterable[str]) -> Row:
     return {**settings, "configuration": configuration_of(record.spec)}
 
 
-def _sharing_row(record: TrialRecord) -> Row:
+def sharing_row(record: TrialRecord) -> Row:
+    """Return a trial before a simulated cache as a row of table ``sharing``."""
     row = _stated(record, (*_SIMULATED, "turn"))
     measured = read_trial(record, SharingMeasurement).measurement
     if measured is None:
@@ -166,14 +167,9 @@ def _sharing_row(record: TrialRecord) -> Row:
     }
 
 
-def summarise_sharing(record: TrialRecord) -> Row:
-    """Return a trial before a simulated cache as plain data: its row, and ``remote_frees``."""
-    return {**_sharing_row(record), "remote_frees": (record.measurement or {}).get("remote_frees")}
-
-
 def _rows_of(record: TrialRecord) -> Rows:
     if record.spec["mode"] == "threads_sharing":
-        return {"sharing": [_sharing_row(record)]}
+        return {"sharing": [sharing_row(record)]}
     row = {**_stated(record, _STATED), "seed": str(record.spec["seed"])}
     trial = read_trial(record, ThreadsMeasurement)
     if (measured := trial.measurement) is None:
@@ -254,16 +250,13 @@ def cost_of(record: TrialRecord) -> float | Seen | None:
 
 
 def summarise_threads(record: TrialRecord) -> dict[str, Any]:
-    """Return a trial as plain data: its row, but for ``counts``, ``cpu_ns`` by thread group, and ``rings``."""
+    """Return a trial as plain data: its row, but for ``counts``, CPU by group of threads, and packets by ring."""
     rows = _rows_of(record)
-    row = dict(rows["trials"][0])
-    measured = read_trial(record, ThreadsMeasurement).measurement
-    counts = {name: row.pop(name) for name in list(COUNTS) if name in row}
+    row = rows["trials"][0]
     return {
-        **row,
-        "counts": counts,
-        "remote_frees": counts.get("remote_frees"),
+        **{name: value for name, value in row.items() if name not in COUNTS},
+        "counts": tidy.pick(COUNTS, row),
         "cpu_ns": {part["thread_group"]: part["cpu_ns"] for part in rows.get("cpu", ())},
-        "received_by_ring": measured["received_by_ring"] if measured else None,
-        "rings": measured["ticked"]["rings"] if measured and measured["ticked"] else [],
+        "received_by_ring": (record.measurement or {}).get("received_by_ring"),
+        "rings": rows.get("rings", []),
     }
