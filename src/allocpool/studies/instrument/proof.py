@@ -150,6 +150,8 @@ def coverage(repetitions: int = 4_000) -> pd.DataFrame:
             for look in (size for size in decisions.LOOKS if size <= n):
                 low, high = decisions.repeated_interval(a[:, :look] + truth, b[:, :look], decisions.ALPHA)
                 holds &= (low <= truth) & (truth <= high)
+            middle, half = decisions.welch(a + truth, b, decisions.ALPHA)
+            rows.append({"interval": ONLY, **facts, "holds": np.mean(np.abs(middle - truth) <= half)})
             off = np.median(np.abs(_trimmed(a) - _trimmed(b)))
             rows.append({"interval": REPEATED, **facts, "holds": np.mean(holds), "trimmed_off": math.expm1(off)})
     for share in (0.05, 0.2, 0.5):
@@ -162,6 +164,7 @@ def coverage(repetitions: int = 4_000) -> pd.DataFrame:
 
 
 _CELL, _EARLY, REPEATED = "a cell's mean", "a ratio, below five trials", "a ratio, at every look so far"
+ONLY = "a ratio, at the end of a fixed plan"
 _SHARE = "a share of trials"
 
 
@@ -343,19 +346,21 @@ def paces(repetitions: int = 2_000) -> pd.DataFrame:
 
 
 def _paced_campaign(rng: np.random.Generator, machine: str, comparisons: int, n: int) -> tuple[Flags, Flags, Array]:
+    """One campaign, adjusted at each look by the trials until then: which intervals missed as measured, which adjusted,
+    and the widths of the latest."""
     sigma = np.repeat(np.resize(list(THIRDS.values()), comparisons), 2)
-    cell = np.concatenate([rng.permutation(2 * comparisons) for _ in range(n)])
+    cell = np.concatenate([rng.permutation(sigma.size) for _ in range(n)])
     logs = sigma[cell] * (rng.standard_normal(cell.size) + MACHINES[machine](rng, cell))
-    by_cell = np.argsort(cell, kind="stable")
-    missed, widths = [], []
-    for costs in (logs, logs - np.log(pace.paces(np.exp(logs), cell.tolist()))):
-        sides = costs[by_cell].reshape(comparisons, 2, n)
-        ever = np.zeros(comparisons, dtype=bool)
-        for look in (size for size in decisions.LOOKS if size <= n):
-            low, high = decisions.repeated_interval(sides[:, 0, :look], sides[:, 1, :look], decisions.ALPHA)
-            ever |= (low > 0) | (high < 0)
-        missed.append(ever)
-        widths.append(high - low)
+    missed = np.zeros((2, comparisons), dtype=bool)
+    widths = np.ones((2, comparisons))
+    for look in (size for size in decisions.LOOKS if size <= n):
+        so_far, cells = logs[: look * sigma.size], cell[: look * sigma.size]
+        by_cell = np.argsort(cells, kind="stable")
+        for k, costs in enumerate((so_far, so_far - np.log(pace.paces(np.exp(so_far), cells.tolist())))):
+            sides = costs[by_cell].reshape(comparisons, 2, look)
+            low, high = decisions.repeated_interval(sides[:, 0], sides[:, 1], decisions.ALPHA)
+            missed[k] |= (low > 0) | (high < 0)
+            widths[k] = high - low
     return missed[0], missed[1], widths[1] / widths[0]
 
 

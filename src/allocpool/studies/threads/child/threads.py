@@ -15,8 +15,8 @@ from typing import Any
 from allocpool.machine.perf import CREW_EVENTS, Counters
 from allocpool.packets.child.workload import out_of_memory
 from allocpool.studies.realtime.child import consumers
+from allocpool.studies.realtime.child.realtime import Windows
 from allocpool.studies.realtime.child.source import Flows, Source
-from allocpool.studies.realtime.child.windows import Windows
 from allocpool.studies.realtime.measurement import Consumption, Delays
 from allocpool.studies.threads.measurement import SharingOutcome, ThreadsOutcome, Ticked
 from allocpool.trial.child import jvm, native
