@@ -160,7 +160,7 @@ def error_rates() -> list[tables.TableOrWords]:
             f"{proof.COMPARISONS} comparisons, half of them of equal configurations, in {proof.MINUTES} minutes.",
         ),
         tables.plain_table(
-            _shares(outcomes, ["orderings", "truth", "n"], {name: name for name in claims.OUTCOMES}),
+            _shares(outcomes, ["orderings", "truth", "n"], {name: name for name in claims.OUTCOMES if outcomes[name].any()}),
             "What becomes of a claim", f"Orderings that are so are {proof.FACTOR:g} apart.",
         ),
     ]  # fmt: skip
