@@ -19,7 +19,7 @@ from allocpool.packets.batch import PUBLISHED_LAYOUTS
 from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
 from allocpool.packets.specs import PacketsSpec
 from allocpool.packets.strategies import CHOICES
-from allocpool.runtimes import COLLECTORS, FEATURES, collectors_on
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, collectors_on
 from allocpool.trial.record import TrialRecord
 
 Row = tuple[int, str, str, str, str]

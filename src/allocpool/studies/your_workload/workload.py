@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.memory import available_memory_mb
-from allocpool.runtimes import COLLECTORS, FEATURES, check_release, collector_named, collectors_on
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_release, collector_named, collectors_on
 from allocpool.runtimes.flags import needed_mb
 from allocpool.studies.your_workload.sizes import (
     LARGEST_BYTES,
