@@ -32,7 +32,7 @@ from allocpool.evidence.claims import (
 from allocpool.evidence.trials import finished, quiet_or_noisy, records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
-from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell
+from allocpool.packets.comparisons import THEN_AND_NOW, Cell, with_families
 from allocpool.packets.labels import names_in
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.studies.batch import claims as batch_claims
@@ -204,7 +204,7 @@ class Both(NamedTuple):
     """What claims about batch and real time are tested on, for one set-up; ``searches``: all of them."""
 
     verdicts: Sequence[Verdict]
-    batch: Batch
+    batch: Mapping[tuple[str, str, str], pd.Series]
     realtime: Realtime
     searches: pd.DataFrame
 
@@ -251,7 +251,7 @@ def _matches(data: Both) -> Evidence:
     for cell in _allocating_in_a(data.realtime):
         in_batch = Cell(cell.configuration, "alloc", "A")
         searches = done[(done[list(in_batch._fields)] == in_batch).all(axis=1)]
-        costs, gap = data.batch.values(in_batch), data.realtime.gap(cell)
+        costs, gap = data.batch.get(in_batch, pd.Series(dtype=float)), data.realtime.gap(cell)
         if costs.empty:
             gap = gap or "no figure in batch at its scale"
         elif searches.empty:
@@ -271,10 +271,10 @@ def _allocating_in_a(data: Realtime) -> list[Any]:
 
 
 def _published_matches() -> Evidence:
-    batch, rows = Batch(published_as_trials(), PUBLISHED), []
+    batch, rows = cell_data.costs_by_cell(published_as_trials()), []
     for cell in _allocating_in_a(realtime_claims.published()):
-        costs = batch.values(Cell(cell.configuration, "alloc", "A"))
-        ratio = cell.pdr_ns / stats.geometric_mean(costs) if len(costs) else math.nan
+        costs = batch.get((cell.configuration, "alloc", "A"))
+        ratio = math.nan if costs is None else cell.pdr_ns / stats.geometric_mean(costs)
         near = AS_PUBLISHED if 1 / MATCHES <= ratio <= MATCHES else OTHER_WAY
         rows.append([cell.configuration, ratio, NOT_MEASURED if math.isnan(ratio) else near])
     return Evidence(pd.DataFrame(rows, columns=["configuration", "ratio", "shown"]))
@@ -317,6 +317,7 @@ def judged(measured: Measured) -> list[tables.Judged]:
     def both(set_up: str) -> Both:
         of_both = [each for name in ("batch", "realtime") for each in parts[name].verdicts if each.set_up == set_up]
         of_realtime = Realtime.of(measured.realtime, realtime["trials"], set_up)
-        return Both(of_both, Batch(same_scale, set_up), of_realtime, measured.searches)
+        costs = cell_data.costs_by_cell(with_families(same_scale, set_up))
+        return Both(of_both, costs, of_realtime, measured.searches)
 
     return [tables.Judged(claims.evaluate_apart(FINDINGS_CLAIMS, both)), *parts.values()]

@@ -90,38 +90,6 @@ def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(folded, columns=["configuration", "cells", "reason"])
 
 
-def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool") -> pd.DataFrame:
-    """Return, per configuration and case that both were tried of, how much more ``numerator`` costs than
-    ``denominator``; all that can run here are decided together.
-
-    So ``trials`` are those of one study at one scale: of fewer trials the verdicts would be other ones than those of
-    the campaign (`allocpool.campaign.schedule.decisions_of`).
-
-    Columns: configuration, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction
-    (1, -1, 0: neither is shown), equivalent (within the margin), remark (what an average would hide).
-    """
-    cells = trials.assign(runs=trials["status"] != "unavailable").groupby(list(CONFIGURATION), observed=True)
-    can_run = cells["runs"].any().to_dict()
-    pairs = {
-        (configuration, case): both
-        for configuration in cell_data.configuration_order(trials)
-        for case in in_case_order(trials["case"])
-        if set(both := [(configuration, strategy, case) for strategy in (numerator, denominator)]) <= set(can_run)
-    }
-    costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
-    asked = [pair for pair, both in pairs.items() if all(can_run[cell] for cell in both)]
-    sides = [(costs.get(pairs[pair][0], none), costs.get(pairs[pair][1], none)) for pair in asked]
-    together = dict(zip(asked, decisions.compare_together(sides), strict=True))
-    rows = []
-    for pair in pairs:
-        found = together.get(pair) or decisions.compare(none, none)
-        of = found.decision
-        remark = of.remark.replace("a: ", f"{numerator}: ").replace("b: ", f"{denominator}: ")
-        rows.append((*pair, of.ratio, of.low, of.high, of.n, found.direction, found.equivalent, remark))
-    columns = ["configuration", "case", "ratio", "low", "high", "n", "direction", "equivalent", "remark"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
     """Return what these options change: one row per configuration with one of them, strategy and case, against the same
     without it, all decided together.

@@ -12,9 +12,8 @@ from allocpool.evidence.trials import counted
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.labels import names_in
-from allocpool.studies.batch.published_sizes import PROFILE
+from allocpool.studies.batch.claims import PROFILE
 
-WHOLE = "whole"
 _CELL = ["configuration", "case"]
 
 
@@ -22,13 +21,6 @@ def of_host(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the steady trials of profile ``article`` at the published sizes, of the machine of ``trials``."""
     found = counted(hosts.tables_of_hosts("batch", PROFILE).get("trials", trials.iloc[:0]))
     return found[found["host_id"].isin(set(trials["host_id"])) & found["warm_up"].notna() & (found["scale"] == 1)]
-
-
-def in_whole_windows(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials whose window pays for all that it causes: it holds a complete cycle of the old generation, or
-    the program allocates nothing."""
-    nothing = trials["allocated_bytes"] < trials["packets"]
-    return trials[((trials["window"] == WHOLE) | nothing).fillna(False)]
 
 
 def _ratios(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

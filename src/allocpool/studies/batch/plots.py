@@ -1,4 +1,4 @@
-"""What a message costs by release, since the start, and by one change at a time; and as it was published."""
+"""What a message costs by its size, by release, since the start, and by one change at a time; and as published."""
 
 from __future__ import annotations
 
@@ -8,26 +8,45 @@ from matplotlib.figure import Figure
 
 from allocpool.evidence import style
 from allocpool.evidence.style import INK, SILVER, finish, log_axes, mark, marks, nothing, panels, stated
-from allocpool.evidence.trials import records
+from allocpool.evidence.tables import means
+from allocpool.evidence.trials import counted, finished, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.labels import names_in
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import Configuration, in_case_order
-from allocpool.packets.style import (
-    CASE_WORDS,
-    COLOURS,
-    by_collector,
-    collector_and_strategy,
-    points,
-    strategy_looks,
-)
+from allocpool.packets.style import CASE_WORDS, COLOURS, by_collector, collector_and_strategy, points, strategy_looks
+from allocpool.packets.style import lines as lines_by_strategy
+from allocpool.runtimes.collectors import collector_named
 
 _LANGUAGES = {"java": "Java", "cpp": "C++"}
 STEADY, START = "steady state", "first half minute"
 _LOOKS = {STEADY: (INK, "o"), START: (SILVER, "X")}
 _FAMILIES = {"g1": "G1", "zgc": "ZGC", "genzgc": "ZGC"}
 _PUBLISHED_ON = {"G1": 8, "ZGC": 11}
+
+
+def machine_of(row: pd.Series) -> str:
+    """Return ``G1, JDK 25`` or ``C++, glibc``."""
+    if row["language"] == "cpp":
+        return f"C++, {row['allocator']}"
+    return f"{collector_named(row['collector']).label}, JDK {int(row['runtime'])}"
+
+
+def by_bytes(trials: pd.DataFrame) -> Figure:
+    """Draw ns a message against bytes a message, a panel per configuration and a line per strategy; intervals are of
+    the mean over trials.
+
+    Args:
+        trials: table ``messages`` of the batch study.
+    """
+    done = finished(counted(trials))
+    if done.empty:
+        return nothing("bytes a message were not varied in this campaign")
+    done = done.assign(panel=[machine_of(row) for _, row in done.iterrows()], bytes=done["mean_bytes"])
+    cells = means(done, ["panel", "bytes", "strategy"], "ns_per_message")
+    grid, handles = lines_by_strategy(cells, "bytes", list(cells["panel"].unique()))
+    return finish(grid, "ns a message by bytes a message.", 2, handles=handles, x="bytes a message", y="ns a message")
 
 
 def in_both_phases(trials: pd.DataFrame) -> pd.DataFrame:

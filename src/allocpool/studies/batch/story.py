@@ -1,4 +1,4 @@
-"""Tables of the page on batch about settings, flags and windows; and its answer."""
+"""Tables of the page on batch about bytes a message, settings, flags and windows; and its answer."""
 
 from __future__ import annotations
 
@@ -9,13 +9,35 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import store
+from allocpool.evidence.trials import counted, finished
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.packets.tables import options_grid, options_table
 from allocpool.runtimes.flags import Flag, explained_flags
+from allocpool.studies.batch.plots import machine_of
 from allocpool.studies.batch.study import STUDY, BatchProfile
+
+
+def by_bytes(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return allocating over a pool by bytes a message: as many bytes are alive in fewer and larger messages.
+
+    Packets have 1,024 bytes in every language. These trials are of mode messages, in which the life of a packet (queue,
+    store, bytes touched, temporaries) is a set of parameters.
+
+    Columns: ``configuration``, ``bytes``, ``alive`` (messages), and figures as of `by_size.ratios`.
+
+    Args:
+        trials: table ``messages`` of the batch study.
+    """
+    sides = {}
+    for (_, size), rows in finished(counted(trials)).groupby(["configuration", "mean_bytes"], sort=False):
+        first = rows.iloc[0]
+        alloc, pool = (rows.loc[rows["strategy"] == name, "ns_per_message"].astype(float) for name in ("alloc", "pool"))
+        sides[machine_of(first), int(size), int(first["messages_in_flight"] + first["kept_count"])] = alloc, pool
+    found = by_size.ratios(["configuration", "bytes", "alive"], sides).drop(columns=["direction", "equivalent"])
+    return found.sort_values(["configuration", "bytes"], ignore_index=True)
 
 
 def case_a_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -63,6 +85,5 @@ def windows(trials: pd.DataFrame) -> pd.DataFrame:
 
 def summary(profile: str) -> str:
     """Return the answer of what a campaign of this profile left; runs nothing."""
-    return by_size.tally(
-        "All configurations and sizes", by_size.rungs(store.stored(STUDY.name, profile)[0]["trials"])
-    ).text
+    rungs = by_size.rungs(store.stored(STUDY.name, profile)[0]["trials"])
+    return by_size.tally("All configurations and sizes", rungs).text

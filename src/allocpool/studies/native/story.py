@@ -14,7 +14,6 @@ from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.specs import CASES, Configuration
 from allocpool.packets.strategies import Language
-from allocpool.packets.tables import comparison_table
 from allocpool.studies.native.study import STUDY, NativeProfile, optimisation_steps
 
 POOLED = "pool"
@@ -74,10 +73,8 @@ def verdict(trials: pd.DataFrame) -> str:
     counts = steps_table(trials)[["case", "verdict"]].value_counts(sort=False).reset_index()
     found = [f"{row.count} {row.verdict} in case {row.case}" for row in records(counts)]
     steps = f"**Optimisation steps:** {', '.join(found) or by_size.NOT_MEASURED}."
-    cpp = trials[trials["language"] == "cpp"]
-    rows = comparison_table(trials)
-    rows = rows[rows["configuration"].isin(set(cpp["configuration"]))]
-    rows = rows.assign(verdict=[by_size.verdict_of(row.n, row.direction, row.equivalent) for row in records(rows)])
+    rows = by_size.comparison_table(trials)
+    rows = rows[rows["configuration"].isin(set(trials.loc[trials["language"] == "cpp", "configuration"]))]
     return f"{by_size.tally('C++', rows).text}  \n{steps}"
 
 
