@@ -21,7 +21,8 @@ from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.machine.personality import FIXED_ADDRESSES, addresses_can_be_fixed
 from allocpool.packets.layouts import CPP_LAYOUTS, JAVA_LAYOUTS, LAYOUT_NAMES, LAYOUTS, STEPS, Layout, layout_of
 from allocpool.packets.strategies import POOL_SIZE, STRATEGIES, Language, StrategyName
-from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS, FEATURES, check_combination, collector_named
+from allocpool.runtimes import collectors
+from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS, FEATURES, collector_named
 from allocpool.runtimes.flags import JVM_OPTIONS, option_flags
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
@@ -67,14 +68,6 @@ BOOST_POOL = "boost_pool"
 RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
 """Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
 ALLOCATORS = (*PRELOADED, *RESOURCES)
-PoolOrder = Literal["aged", "fresh"]
-"""Of the free packets at the start: shuffled by the seed, as those of a program are that has run for long, or as they
-were made."""
-PoolReuse = Literal["lifo", "fifo"]
-"""Which free packet a pool hands out next: the one that came back last, of a stack, or first, of a ring."""
-Control = Literal["twin", "fixed_addresses", "foreground", "c1_only"]
-"""What the instrument holds fixed to explain what trials differ by: nothing, so that a configuration has two names; the
-addresses of memory; when code is compiled; by which compiler."""
 SETTINGS = ("lazy_heap", "explicit_gc", "pause_target")
 """Options that show whether a setting matters; no program would choose them."""
 SMALLEST_MB = 16
@@ -96,12 +89,11 @@ _CPP_PACKET_BYTES = 1280
 
 
 class Option(NamedTuple):
-    """A word of a configuration for one non-default value of a field."""
+    """A word of a configuration for one non-default value of a field, of one language or (None) of both."""
 
     field: str
     value: object
     language: Language | None = None
-    """The one that has it; None: both."""
 
 
 _OF_JAVA = (
@@ -151,8 +143,7 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     steps: str | None = Field(
-        default=None,
-        description="optimisation steps that are on; empty: none, each buffer is an allocation",
+        default=None, description="optimisation steps that are on; empty: none, each buffer is an allocation"
     )
     compact_headers: bool | None = Field(default=None, description="compact object headers; empty: as the JVM has it")
     large_pages: bool | None = Field(default=None, description="transparent huge pages; empty: as the JVM has it")
@@ -163,16 +154,16 @@ class Options(BaseModel):
         default=False, description="Java: packets keep what a parse found as numbers, its objects die young"
     )
     host_cpu: bool = Field(default=False, description="C++: compiled for this machine's CPU, not for any of its family")
-    pool_order: PoolOrder = Field(
+    pool_order: Literal["aged", "fresh"] = Field(
         default="aged", description="of free packets at the start: shuffled, or sequential (`fresh`)"
     )
-    pool_reuse: PoolReuse = Field(
+    pool_reuse: Literal["lifo", "fifo"] = Field(
         default="lifo", description="which free packet comes next: the last that came back, or the first"
     )
     payload_touch: bool = Field(
         default=False, description="whether the payload is written and read, not only the header"
     )
-    control: Control | None = Field(
+    control: Literal["twin", "fixed_addresses", "foreground", "c1_only"] | None = Field(
         default=None,
         description="held fixed: nothing (A/A control, `twin`), memory's addresses, when or by which compiler; "
         "empty: as usual",
@@ -258,7 +249,7 @@ class Configuration(Options):
             if word not in options_of(self.language):
                 raise unknown_choice(f"option of {self.language}", word, options_of(self.language))
         if self.language == "java":
-            check_combination(self.collector or "", self.runtime or 0)
+            collectors.check_combination(self.collector or "", self.runtime or 0)
             for word in jvm_options(self):
                 option_flags(word, self.collector or "", self.runtime or 0)
             layout = JAVA_LAYOUTS[self.layout]
@@ -294,17 +285,18 @@ class Configuration(Options):
         if self.language == "java" and self.collector is not None:
             words = [self.layout, collector_named(self.collector).label, str(self.runtime)]
         else:
-            words = [f"C++ {self.layout}", *self._other_allocator]
-        return " / ".join(word.replace("_", " ") for word in (*words, *self.non_default))
+            words = [f"C++ {self.layout}"]
+        return " / ".join(word.replace("_", " ") for word in (*words, *self._beyond_layout))
 
     @property
     def beyond_layout(self) -> str:
         """Another allocator than that of the system, and what is `non_default`; empty where there is neither."""
-        return " ".join(word.replace("_", " ") for word in (*self._other_allocator, *self.non_default))
+        return " ".join(word.replace("_", " ") for word in self._beyond_layout)
 
     @property
-    def _other_allocator(self) -> tuple[str, ...]:
-        return (self.allocator,) if self.allocator and self.allocator != DEFAULT_ALLOCATOR else ()
+    def _beyond_layout(self) -> tuple[str, ...]:
+        other = [self.allocator] if self.allocator and self.allocator != DEFAULT_ALLOCATOR else []
+        return (*other, *self.non_default)
 
     @property
     def non_default(self) -> tuple[str, ...]:
@@ -315,7 +307,7 @@ class Configuration(Options):
             steps = f"without {', '.join(off)}" if off else ""
         else:
             steps = " + ".join(step for step in on if step not in allowed.always)
-        return (*([steps] if steps else []), *options_on(self))
+        return (steps, *options_on(self)) if steps else options_on(self)
 
 
 def _configuration_key(text: str) -> str:
@@ -364,28 +356,45 @@ def _case_size(spec: dict[str, Any]) -> int:
     return scaled(case_size(spec["case"]), spec["scale"])
 
 
-class PacketsSpec(TrialSpec, Options):
+_OF_JAVA_TRIALS = ("runtime", "collector", "heap_mb", "direct_mb", "pause_target_ms")
+
+
+class ProgramSpec(TrialSpec):
+    """A trial of a program: in Java with a runtime and a collector, or in C++ with an allocator."""
+
+    language: Language
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
+    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
+    allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
+        default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
+    )
+
+    @model_validator(mode="after")
+    def _of_one_language(self) -> Self:
+        if self.language == "java":
+            collectors.require_combination(self.collector, self.runtime)
+            if self.allocator is not None:
+                raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
+        elif wrong := [key for key in _OF_JAVA_TRIALS if getattr(self, key, None) is not None]:
+            raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
+        return self
+
+
+class PacketsSpec(ProgramSpec, Options):
     """A trial of the packets workload; sizes left out follow from layout, strategy, case and scale."""
 
     processes: ClassVar[int] = 1
     """Processes of the trial that each hold all of its memory at the same time."""
 
-    language: Language
     layout: Annotated[str, OneOf("layout", LAYOUT_NAMES)]
-    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
-    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
     pause_target_ms: int | None = Field(
         default_factory=lambda spec: (
             ARTICLE_PAUSE_TARGET_MS
             if spec["pause_target"]
             else published_pause_target_ms(spec["collector"], spec["runtime"])
         ),
-        gt=0,
-        description="-XX:MaxGCPauseMillis",
-    )
-    allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
-        default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
-    )
+        gt=0, description="-XX:MaxGCPauseMillis",
+    )  # fmt: skip
     strategy: StrategyName
     case: Case = "A"
     scale: float = Field(default=1.0, gt=0, le=4, description="factor on pool, queue, store and heap")
@@ -430,17 +439,9 @@ class PacketsSpec(TrialSpec, Options):
             self.configuration.require_known_words()
         except UserError as error:
             raise ValueError(str(error)) from error
-        java_only = ("runtime", "collector", "heap_mb", "direct_mb", "pause_target_ms", "compact_headers",
-                     "large_pages", "no_refinement", "large_young")  # fmt: skip
-        wrong = [key for key in java_only if getattr(self, key) is not None]
-        if self.language == "cpp" and wrong:
-            raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
-        if self.language == "java" and self.allocator is not None:
-            raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
         if self.strategy == "pool" and self.pool_size < self.out_at_once:
-            raise ValueError(
-                f"pool_size {self.pool_size} is too small: queue, store and one more need {self.out_at_once}"
-            )
+            small = f"pool_size {self.pool_size} is too small"
+            raise ValueError(f"{small}: queue, store and one more need {self.out_at_once}")
         if self.language == "java" and (refusal := self.row.refusal(self.layout, self.strategy)):
             raise ValueError(refusal)
         needed = max(self.out_at_once, self.pool_size)
@@ -482,26 +483,17 @@ class PacketsSpec(TrialSpec, Options):
     def needs(self) -> Needs:
         environment = {FIXED_ADDRESSES: "1"} if self.control == "fixed_addresses" else {}
         if self.language == "cpp":
+            packets = max(self.pool_size, self.out_at_once) * self.processes
             return Needs(
-                native="packets-host" if self.host_cpu else "packets",
-                allocator=self.allocator,
-                boost=self.allocator == BOOST_POOL,
-                memory_mb=max(self.pool_size, self.out_at_once) * _CPP_PACKET_BYTES * self.processes // 2**20,
-                processes=self.processes,
-                environment=environment,
-            )
+                native="packets-host" if self.host_cpu else "packets", allocator=self.allocator,
+                boost=self.allocator == BOOST_POOL, memory_mb=packets * _CPP_PACKET_BYTES // 2**20,
+                processes=self.processes, environment=environment,
+            )  # fmt: skip
         jvm = Jvm(
-            module=self.row.module,
-            runtime=self.runtime or 0,
-            collector=self.collector or "",
-            heap_mb=self.heap_mb or 0,
-            direct_mb=self.direct_mb or 0,
-            pause_target_ms=self.pause_target_ms,
-            options=jvm_options(self),
-            pre_touch=not self.lazy_heap,
-            explicit_gc=bool(self.explicit_gc),
-            unsafe=True,
-        )
+            module=self.row.module, runtime=self.runtime or 0, collector=self.collector or "",
+            heap_mb=self.heap_mb or 0, direct_mb=self.direct_mb or 0, pause_target_ms=self.pause_target_ms,
+            options=jvm_options(self), pre_touch=not self.lazy_heap, explicit_gc=bool(self.explicit_gc), unsafe=True,
+        )  # fmt: skip
         huge = _HUGE_PAGES_OF_MALLOC if self.large_pages else {}
         return Needs(jvm=jvm, processes=self.processes, environment={**huge, **environment})
 
