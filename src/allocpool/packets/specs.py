@@ -310,14 +310,7 @@ class Configuration(Options):
         return (steps, *options_on(self)) if steps else options_on(self)
 
 
-def _configuration_key(text: str) -> str:
-    try:
-        return Configuration.parse(text).key
-    except UserError as error:
-        raise ValueError(str(error)) from error
-
-
-ConfigurationKey = Annotated[str, AfterValidator(_configuration_key)]
+ConfigurationKey = Annotated[str, AfterValidator(lambda text: Configuration.parse(text).key)]
 """A configuration as profiles write it."""
 
 
@@ -427,18 +420,12 @@ class PacketsSpec(ProgramSpec, Options):
         if "language" not in settings and len(owners) > 1:
             raise ValueError(f"layout {layout} is of {' and of '.join(owners)}: add language={'|'.join(owners)}")
         language = settings.get("language", owners[0] if owners else "java")
-        try:
-            steps = layout_of(language, str(layout)).steps.checked(str(layout), settings.get("steps"))
-        except UserError as error:
-            raise ValueError(str(error)) from error
+        steps = layout_of(language, str(layout)).steps.checked(str(layout), settings.get("steps"))
         return {**settings, "language": language, "steps": steps}
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        try:
-            self.configuration.require_known_words()
-        except UserError as error:
-            raise ValueError(str(error)) from error
+        self.configuration.require_known_words()
         if self.strategy == "pool" and self.pool_size < self.out_at_once:
             small = f"pool_size {self.pool_size} is too small"
             raise ValueError(f"{small}: queue, store and one more need {self.out_at_once}")

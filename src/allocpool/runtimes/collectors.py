@@ -216,11 +216,8 @@ def check_combination(collector: str, feature: int) -> None:
 
 
 def require_combination(collector: str | None, feature: int | None) -> None:
-    """Check the same for validators of models, which take a ValueError."""
-    try:
-        check_combination(collector or "", feature or 0)
-    except UserError as error:
-        raise ValueError(str(error)) from error
+    """Check the same of fields of a model that may be empty."""
+    check_combination(collector or "", feature or 0)
 
 
 def collector_flags(collector: str, feature: int) -> tuple[str, ...]:
