@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from allocpool import stats
 from allocpool.campaign import store
 from allocpool.evidence.trials import counted, finished
 from allocpool.packets import by_size
@@ -38,17 +37,6 @@ def by_bytes(trials: pd.DataFrame) -> pd.DataFrame:
         sides[machine_of(first), int(size), int(first["messages_in_flight"] + first["kept_count"])] = alloc, pool
     found = by_size.ratios(["configuration", "bytes", "alive"], sides).drop(columns=["direction", "equivalent"])
     return found.sort_values(["configuration", "bytes"], ignore_index=True)
-
-
-def case_a_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return case A as the published code has it and as the article's text has it, where both were measured."""
-    cells = cell_data.cells(cell_data.as_set(trials)).dropna(subset=["ns"])
-    code, text = (cells[cells["case"] == case] for case in ("A", "A10k"))
-    both = code.merge(text, on=["configuration", "strategy"], suffixes=("", "_text"))
-    both["ratio"] = both["ns_text"] / both["ns"]
-    names = {"ns": "A, ns", "ns_text": "A10k, ns", "ratio": "A10k over A", "published_ns": "published, ns"}
-    figures = both[list(names)].map(stats.significant, na_action="ignore").rename(columns=names)
-    return both[["configuration", "strategy"]].join(figures)
 
 
 def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
