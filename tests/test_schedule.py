@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from allocpool.campaign.schedule import Progress, Question, decisions_of, next_round
+from allocpool.campaign.schedule import NARROW, Progress, Question, decisions_of, next_round
 from allocpool.decisions import EFFECT, EQUIVALENT, FEWEST, OPEN
 
 
@@ -115,3 +115,14 @@ def test_what_does_not_matter_is_aimed_at_and_gets_no_more_once_it_is_shown() ->
         trials[effect] = machine.run(questions, 2_000)
         assert {found.verdict for found in decisions_of(questions, machine.progress)} == {EQUIVALENT}
     assert trials[1.25] < trials[EFFECT] / 2
+
+
+def test_a_decided_primary_question_is_measured_on_until_its_ratio_is_known() -> None:
+    machine = Machine(cells([2.0], spread=0.2) | {"c": (1.0, 0.05), "d": (2.0, 0.05)})
+    primary, other = pairs(1)[0], Question("c", "d", primary=False)
+    machine.run([primary, other], 400.0)
+    (found,) = decisions_of([primary], machine.progress)
+    assert found.low > 1 and (found.high / found.low) ** 0.5 <= NARROW
+    assert machine.progress.n("a0") == found.used > FEWEST
+    first_of_other = next(k for k, wanted in enumerate(machine.rounds) if "c" in wanted)
+    assert not any("a0" in wanted for wanted in machine.rounds[first_of_other:])

@@ -260,12 +260,18 @@ class Campaign:
         """Return the costs of the trials of its questions' cells, and how many have none."""
         costs: dict[TrialSpec, list[Any]] = {}
         failures: dict[TrialSpec, int] = {}
+        paces = tidy.paces_of(self.study, self.records())
         for cell in self.cells:
             ended = [attempts[-1] for task in self.trials_of(cell) if (attempts := self._attempts(task))]
-            figures = [self.study.cost(record) if record.status == "ok" else None for record in ended]
+            figures = [self._cost(record, paces) for record in ended]
             costs[cell] = [figure for figure in figures if figure is not None]
             failures[cell] = len(ended) - len(costs[cell])
         return Progress(costs, failures)
+
+    def _cost(self, record: TrialRecord, paces: Mapping[str, float]) -> Any:
+        """Return what a trial cost, over the machine's pace around it; None where it did not end well."""
+        cost: Any = self.study.cost(record) if record.status == "ok" else None
+        return cost / paces[record.trial_id] if record.trial_id in paces else cost
 
     def decisions(self) -> list[Decision]:
         """Return the verdict on each question so far."""
@@ -388,7 +394,7 @@ class Campaign:
             return self._made[1]
         tables = tidy.tables_of(self.study, found)
         if os.environ.get(SHOW_ONLY) and not self.records():  # a page leaves no tables of what nobody measured
-            return tables
+            return tidy.at_one_pace(self.study, tables)
         try:
             tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
             store.write_provenance(self.tidy_folder, self.provenance())
@@ -396,8 +402,8 @@ class Campaign:
             if error.errno not in (errno.EROFS, errno.EACCES):
                 raise
             print(f"allocpool: {self.tidy_folder} takes no files: tables are shown, not kept", file=sys.stderr)
-        self._made = (found, tables)
-        return tables
+        self._made = (found, tidy.at_one_pace(self.study, tables))
+        return self._made[1]
 
     @cached_property
     def _shown(self) -> tuple[dict[str, pd.DataFrame], dict[str, Any]] | None:

@@ -3,13 +3,13 @@
 A question asks which of two cells costs less. First every cell of a question gets `FEWEST` trials, in whole rounds, so
 that none is early and none late; questions that would take many times what others take for that wait for them.
 Then the time goes to the open questions that are nearest to a decision, by their own variances, up to the next look of
-each; what is decided gets no more, and what the time left can't decide waits for what it can. Verdicts stay valid under
-that: they are made to be looked at whenever one likes (`allocpool.decisions`).
+each. Primary questions that are decided follow until their interval is `NARROW`: an estimate that stops at its first
+look is too large on average. Then come the other questions, and last what the time left can't decide. Verdicts stay
+valid under that: they are made to be looked at whenever one likes (`allocpool.decisions`).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from collections import Counter
@@ -38,6 +38,8 @@ _AT_ONCE = 2
 short time ends with most of them half way."""
 GIVEN_UP_AFTER = 2
 """Trials of a cell without a figure after which it gets no more."""
+NARROW = 1.2
+"""A ratio is known well enough where its interval reaches no further than so many times either way."""
 _DEAR = 4.0
 """A primary question whose first trials take more than so many times what they take in the median waits for others."""
 
@@ -184,27 +186,47 @@ def next_round(
     """
     if begun := first_round(questions, progress, seconds, left_s):
         return begun
-    for most_s, primary in itertools.product((left_s, math.inf), (True, False)):
-        asked = [question for question in questions if question.primary == primary]
-        if fitting := _fitting(_towards_decisions(asked, progress, seconds, most_s), seconds, left_s):
+    decided = list(zip(questions, decisions_of(questions, progress), strict=True))
+    primary, others = ([each for each in decided if each[0].primary == so] for so in (True, False))
+    for asked, needed, most_s in (
+        (primary, _until_decided, left_s), (primary, _until_narrow, left_s), (others, _until_decided, left_s),
+        (primary, _until_decided, math.inf), (others, _until_decided, math.inf),
+    ):  # fmt: skip
+        if fitting := _fitting(_nearest(asked, needed, progress, seconds, most_s), seconds, left_s):
             return fitting
     return {}
 
 
-def _towards_decisions(
-    questions: Sequence[Question[Cell]],
+def _until_decided(decision: Decision) -> int | None:
+    """Return how many more blocks an open question takes; None where it is decided, or too noisy."""
+    return decision.blocks_needed if decision.verdict == OPEN else None
+
+
+def _until_narrow(decision: Decision) -> int | None:
+    """Return about how many more blocks it takes until the interval of a decided question is `NARROW`; None where it
+    is."""
+    if decision.verdict not in (A_CHEAPER, B_CHEAPER) or not 0 < decision.low <= decision.high < math.inf:
+        return None
+    width = math.log(decision.high / decision.low) / (2 * math.log(NARROW))
+    return math.ceil(decision.used * (width**2 - 1)) if width > 1 else None
+
+
+def _nearest(
+    asked: Sequence[tuple[Question[Cell], Decision]],
+    needed: Callable[[Decision], int | None],
     progress: Progress[Cell],
     seconds: Callable[[Cell], float],
-    most_s: float = math.inf,
+    most_s: float,
 ) -> list[dict[Cell, int]]:
-    """For each of the open questions that are nearest to a decision, the trials up to its next look."""
+    """Return, for each of the questions that need least time, at most ``most_s``, the trials up to its next look."""
     nearest: list[tuple[float, int, dict[Cell, int]]] = []
-    for question, decision in zip(questions, decisions_of(questions, progress), strict=True):
-        if decision.verdict != OPEN or decision.blocks_needed is None or progress.given_up(question):
+    for question, decision in asked:
+        blocks = needed(decision)
+        if blocks is None or progress.given_up(question):
             continue
         look = next(size for size in LOOKS if size > decision.used)
         trials = {cell: max(0, look - progress.n(cell)) for cell in question.cells}
-        cost_s = decision.blocks_needed * sum(seconds(cell) for cell in question.cells)
+        cost_s = blocks * sum(seconds(cell) for cell in question.cells)
         if cost_s <= most_s:
             nearest.append((cost_s, len(nearest), trials))
     return [trials for _, _, trials in sorted(nearest, key=lambda item: item[:2])[:_AT_ONCE]]

@@ -109,8 +109,9 @@ def _tables(known: Study[Any], folder: Path, remake: str, versions: tuple[_Versi
         if lacking := [name for name in empty.get(path.stem, table) if name not in table]:
             raise _cant_read(path, f"it has no column {lacking[0]}", remake)
     for name, table in empty.items():
-        empty[name] = table.assign(study=pd.Series([], dtype="str"))[list(known.schemas[name].columns)]
-    return empty | stored
+        put_in = {"study": pd.Series([], dtype="str"), tidy.PACE: pd.Series([], dtype="float64")}
+        empty[name] = table.assign(**put_in)[list(known.schemas[name].columns)]
+    return empty | tidy.at_one_pace(known, stored)
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:

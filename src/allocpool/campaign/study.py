@@ -136,6 +136,7 @@ class Study(Generic[Profile]):
         questions: what it decides, declared before anything runs; cells are specs of block 0 that it plans.
         cost: what its questions compare, of a trial that ended well: above 0, less is better, in one unit for both
             sides of a question, or what their judges take; None where the trial has no such figure.
+        paced: by table the column that holds ``cost``: it is adjusted for the machine's pace when it is read.
         adaptive: the trial of a question's cell in a block, by the first attempts of its earlier blocks, or None where
             the cell is given up: a pure function, so that records alone show what was run. None where blocks differ in
             their number only.
@@ -153,5 +154,6 @@ class Study(Generic[Profile]):
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
     questions: Callable[[Profile, Machine], list[Question[TrialSpec]]] = lambda profile, machine: []
     cost: Callable[[TrialRecord], Any] = lambda record: None
+    paced: Mapping[str, str] = field(default_factory=dict)
     adaptive: Callable[[Profile, TrialSpec, int, Sequence[TrialRecord]], TrialSpec | None] | None = None
     readable: Readable = Readable()

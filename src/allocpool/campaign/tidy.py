@@ -23,6 +23,7 @@ from pandera.errors import SchemaError, SchemaErrors
 from pandera.pandas import Check, Column, DataFrameSchema
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from allocpool import pace
 from allocpool.campaign.steady import STEADY_STATES, steady_states
 from allocpool.campaign.study import Study
 from allocpool.errors import UserError
@@ -85,10 +86,12 @@ def pick(columns: Iterable[str], *sources: Mapping[str, Any]) -> Row:
 TRIAL_ID = text("trial that the row belongs to")
 STUDY = "study"
 STEADY_STATE = "steady_state"
+PACE = "pace"
+_PUT_IN = (STUDY, PACE)
+"""Columns that are no row's own: `tables_of` puts them in."""
 
 TRIAL_COLUMNS: dict[str, Column] = {
     "trial_id": Column("string", unique=True, description="hash of spec, code and host"),
-    # Not required of rows: `tables_of` puts it in, whichever study takes the trial.
     STUDY: Column("string", required=False, description="study that the table belongs to"),
     "mode": text("kind of trial: what ran in its process"),
     "block": Column("int64", COUNT, description="repetition: every configuration runs once per block"),
@@ -110,7 +113,15 @@ TRIAL_COLUMNS: dict[str, Column] = {
     "bandwidth_before_gbs": number("pace before the trial: reading 32 MiB in order, 10^9 bytes a second"),
     "bandwidth_after_gbs": number("the same after it"),
     **columns_of(Noise),
-    # Nor is this: `frames` reports it of all trials at once.
+    PACE: Column(
+        "float64",
+        POSITIVE,
+        nullable=True,
+        required=False,
+        description="by what factor the machine's pace raised the cost, as the trials just before and after show; "
+        "empty where the trial has no cost. Frames and pages have costs over it, files as measured",
+    ),
+    # Not required of rows: `frames` reports it of all trials at once.
     STEADY_STATE: choice(
         STEADY_STATES,
         "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few to "
@@ -324,7 +335,7 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
 
 
 def frame(rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
-    """Return the rows as a table that fits the schema, but for the study's name."""
+    """Return the rows as a table that fits the schema, but for what `tables_of` puts in."""
     return _frame(_columns_of([rows], schema), schema)
 
 
@@ -332,7 +343,7 @@ def without_rows(schema: DataFrameSchema) -> pd.DataFrame:
     """Return the table of no rows, in the types of the schema. A page asks for hundreds, so each is made once, and
     there is nothing to check, which takes longest."""
     if id(schema) not in _WITHOUT_ROWS:
-        types = {name: column.dtype.type for name, column in schema.columns.items() if name != STUDY}
+        types = {name: column.dtype.type for name, column in schema.columns.items() if name not in _PUT_IN}
         table = pd.DataFrame({name: pd.Series([], dtype=of_column) for name, of_column in types.items()})
         _WITHOUT_ROWS[id(schema)] = schema, table
     return _WITHOUT_ROWS[id(schema)][1].copy()
@@ -343,13 +354,13 @@ _WITHOUT_ROWS: dict[int, tuple[DataFrameSchema, pd.DataFrame]] = {}
 
 
 def _columns_of(parts: Sequence[Sequence[Row] | Columns], schema: DataFrameSchema) -> Columns:
-    """Return the values of each column of the schema but the study's name; None where a row has none."""
+    """Return the values of each column of the schema but those that `tables_of` puts in; None where a row has none."""
     rows = [row for part in parts if not isinstance(part, dict) for row in part]
     whole = [part for part in parts if isinstance(part, dict)]
     return {
         name: [row.get(name) for row in rows] + list(itertools.chain.from_iterable(part[name] for part in whole))
         for name in schema.columns
-        if name != STUDY
+        if name not in _PUT_IN
     }
 
 
@@ -373,13 +384,34 @@ def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
 def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return the study's tables of these trials, with its name in those that have a column for it: a trial may belong
     to several studies."""
-    tables = study.tidy(records)
+    tables, paces = study.tidy(records), paces_of(study, records)
     for name, table in tables.items():
         columns = list(study.schemas[name].columns)
+        if name in study.paced:
+            table.insert(columns.index(STUDY), PACE, table["trial_id"].map(paces).astype("float64"))
         if STUDY in columns:
             values = pd.Series(study.name, index=table.index, dtype=table["mode"].dtype)
             table.insert(columns.index(STUDY), STUDY, values)
     return tables
+
+
+def paces_of(study: Study[Any], records: Iterable[TrialRecord]) -> dict[str, float]:
+    """Return `allocpool.pace.paces` of the trials that ended well and whose cost is a number, by trial."""
+    costs = [(record, study.cost(record)) for record in records if record.status == "ok"]
+    costs = [(record, cost) for record, cost in costs if isinstance(cost, int | float)]
+    costs.sort(key=lambda item: item[0].started_utc)
+    cells = [str({**record.spec, "block": None, "timeout_s": None}) for record, _ in costs]
+    found = pace.paces([cost for _, cost in costs], cells)
+    return {record.trial_id: float(factor) for (record, _), factor in zip(costs, found, strict=True)}
+
+
+def at_one_pace(study: Study[Any], tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return tables with the costs that the study compares over the machine's pace around each trial."""
+    adjusted = dict(tables)
+    for name in study.paced.keys() & tables.keys():
+        cost, table = study.paced[name], tables[name]
+        adjusted[name] = table.assign(**{cost: table[cost] / table[PACE].fillna(1.0)})
+    return adjusted
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]:

@@ -149,7 +149,7 @@ def run_trial(
     write_atomically(task.folder / SPEC, json.dumps(asked, indent=1))
     command = (sys.executable, "-m", "allocpool.trial.child", str(task.folder))
     load_before = os.getloadavg()[0]
-    started = datetime.now(UTC).isoformat(timespec="seconds")
+    started = datetime.now(UTC).isoformat(timespec="milliseconds")
     watch = Watch(meter)
     begun_s = time.monotonic()
     kills_before = memory_kills()

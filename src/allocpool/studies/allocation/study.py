@@ -256,5 +256,6 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    paced={"trials": "ns_per_buffer"},
     readable=Readable(cost="ns_per_buffer", columns={"served_by": "configuration"}, label=labelled),
 )

@@ -142,5 +142,6 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost,
+    paced={"trials": "ns_per_packet", MESSAGES: "ns_per_message"},
     readable=READABLE,
 )

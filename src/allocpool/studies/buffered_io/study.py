@@ -141,5 +141,6 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    paced={"trials": "cpu_us_per_message"},
     readable=Readable(cost="cpu_us_per_message", columns={"variant": "configuration"}, label=labelled),
 )

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy import signal
 from scipy import stats as scipy_stats
 
-from allocpool import decisions, home, stats
+from allocpool import decisions, home, pace, stats
 from allocpool.campaign import schedule
 from allocpool.campaign.schedule import Progress, Question, next_round
 from allocpool.evidence import claims
@@ -300,9 +301,67 @@ def _costs(rng: np.random.Generator, n: int, shift: float = 0.0) -> list[float]:
     return [float(cost) for cost in np.exp(shift + 0.10 * rng.standard_normal(n))]
 
 
+def _correlated(rng: np.random.Generator, n: int, trials: float) -> Array:
+    """Draw a standard normal series whose correlation falls to 1/e over so many trials (autoregressive, of order 1)."""
+    kept = math.exp(-1 / trials)
+    steps = math.sqrt(1 - kept**2) * rng.standard_normal(n)
+    steps[0] = rng.standard_normal()
+    return np.asarray(signal.lfilter([1.0], [1.0, -kept], steps))
+
+
+MACHINES: Mapping[str, Callable[[np.random.Generator, Array], Array]] = {
+    "steady": lambda _rng, cell: np.zeros(cell.size),
+    "changes every 3 trials": lambda rng, cell: _correlated(rng, cell.size, 3),
+    "changes every 50 trials": lambda rng, cell: _correlated(rng, cell.size, 50),
+    "wanders": lambda rng, cell: 0.15 * np.asarray(rng.standard_normal(cell.size).cumsum()),
+    "two paces": lambda rng, cell: np.asarray(2.0 * (np.cumsum(rng.random(cell.size) < 1 / 30) % 2)),
+    "half of the cells feel it": lambda rng, cell: 1.5 * (cell // 2 % 2) * _correlated(rng, cell.size, 10),
+    "outliers": lambda rng, cell: np.asarray(6.0 * (rng.random(cell.size) < 0.05)),
+}
+"""How a machine's pace runs on, in standard deviations of a cell's own noise, given the cell of each trial in time."""
+
+
+def paces(repetitions: int = 2_000) -> pd.DataFrame:
+    """Return what `allocpool.pace` does to identical configurations under two names, in rounds of random order.
+
+    Columns: ``machine`` (of `MACHINES`), ``comparisons`` of the campaign, ``n`` trials a side, ``repetitions``
+    (comparisons in all), ``missed_raw`` and ``missed`` (share of repeated intervals that leave out the truth at any
+    look so far, of costs as measured and adjusted), ``width`` (of the adjusted interval over that of costs as measured,
+    geometric mean).
+    """
+    rows = []
+    for comparisons, n in ((1, 10), (4, 10), (20, 5), (20, 15)):
+        for machine in MACHINES:
+            rng = np.random.default_rng([SEED, 6, comparisons, n])
+            each = [_paced_campaign(rng, machine, comparisons, n) for _ in range(repetitions // comparisons)]
+            missed_raw, missed, widths = (np.concatenate(part) for part in zip(*each, strict=True))
+            rows.append({
+                "machine": machine, "comparisons": comparisons, "n": n, "repetitions": missed.size,
+                "missed_raw": missed_raw.mean(), "missed": missed.mean(), "width": math.exp(np.log(widths).mean()),
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _paced_campaign(rng: np.random.Generator, machine: str, comparisons: int, n: int) -> tuple[Flags, Flags, Array]:
+    sigma = np.repeat(np.resize(list(THIRDS.values()), comparisons), 2)
+    cell = np.concatenate([rng.permutation(2 * comparisons) for _ in range(n)])
+    logs = sigma[cell] * (rng.standard_normal(cell.size) + MACHINES[machine](rng, cell))
+    by_cell = np.argsort(cell, kind="stable")
+    missed, widths = [], []
+    for costs in (logs, logs - np.log(pace.paces(np.exp(logs), cell.tolist()))):
+        sides = costs[by_cell].reshape(comparisons, 2, n)
+        ever = np.zeros(comparisons, dtype=bool)
+        for look in (size for size in decisions.LOOKS if size <= n):
+            low, high = decisions.repeated_interval(sides[:, 0, :look], sides[:, 1, :look], decisions.ALPHA)
+            ever |= (low > 0) | (high < 0)
+        missed.append(ever)
+        widths.append(high - low)
+    return missed[0], missed[1], widths[1] / widths[0]
+
+
 TABLES: Mapping[str, Callable[[], pd.DataFrame]] = {
     "false_verdicts": false_verdicts, "coverage": coverage, "power": power, "found": found,
-    "claim_errors": claim_errors,
+    "claim_errors": claim_errors, "paces": paces,
 }  # fmt: skip
 """What is simulated, by the name of its file."""
 
@@ -310,7 +369,7 @@ TABLES: Mapping[str, Callable[[], pd.DataFrame]] = {
 def judge_hash() -> str:
     """Return a hash of the judge that the tables are about, and of what it is given to judge."""
     digest = hashlib.sha256()
-    for module in (decisions, claims, schedule):
+    for module in (decisions, claims, schedule, pace):
         digest.update(Path(module.__file__ or "").read_bytes())
     return digest.hexdigest()[:12]
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import BatchSpec, plan_block
+from allocpool.packets.columns import cost_of
 from allocpool.packets.labels import READABLE
 from allocpool.packets.specs import Case, Configuration, ConfigurationKey, PacketsSpec, no_such_pair
 from allocpool.packets.strategies import CHOICES, StrategyName
@@ -125,6 +126,8 @@ STUDY = Study(
     profile_model=InstrumentProfile,
     plan=plan_instrument,
     tidy=tidy_instrument,
+    cost=cost_of,
+    paced={"trials": "ns_per_packet"},
     schemas=SCHEMAS,
     catalogue=catalogue,
     readable=READABLE,

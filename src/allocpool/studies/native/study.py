@@ -148,5 +148,6 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    paced={"trials": "ns_per_packet"},
     readable=READABLE,
 )

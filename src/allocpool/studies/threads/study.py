@@ -268,6 +268,7 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    paced={"trials": "cpu_ns_per_packet"},
     adaptive=place_trial,
     readable=replace(READABLE, cost="cpu_ns_per_message"),
 )

@@ -191,6 +191,7 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    paced={"trials": "cpu_ns_per_message"},
     readable=replace(
         READABLE, cost="cpu_ns_per_message", label=partial(labelled, held=("messages_in_flight", "kept_count"))
     ),
