@@ -6,8 +6,7 @@ shows the opposite, it states where the answer turns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -143,7 +142,10 @@ def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
     opposite = record[_has_side(record) & (record["verdict"] != sides[0])] if len(sides) == 1 else shown.iloc[:0]
     if len(sides) == 1 and opposite.empty:
         return Headline(name, sides[0], f"**{name}: {sides[0]}** {_alive(shown)}, {_times(shown)}{without}.")
-    turns = "; ".join(f"**{side}** {_alive(part)}, {_times(part)}" for side, part in _by_side(shown))
+    runs = (shown["verdict"] != shown["verdict"].shift()).cumsum()
+    turns = "; ".join(
+        f"**{part['verdict'].iloc[0]}** {_alive(part)}, {_times(part)}" for _, part in shown.groupby(runs)
+    )
     elsewhere = ""
     if len(opposite):
         machines = set(opposite["host_id"]) - set(own["host_id"])
@@ -186,20 +188,13 @@ def tally_of(name: str, compared: Iterable[Comparison]) -> str:
     return tally(name, pd.DataFrame(map(_figures, compared), columns=_FIGURES)).text
 
 
-def _by_side(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each run of one verdict from the fewest messages alive to the most, with its rows."""
-    for side, run in groupby(records(rows), key=lambda row: str(row.verdict)):
-        yield side, rows.loc[[row.Index for row in run]]
-
-
 def _alive(rows: pd.DataFrame) -> str:
     low, high = int(rows["alive"].min()), int(rows["alive"].max())
     return f"{f'at {low:,}' if low == high else f'from {low:,} to {high:,}'} messages alive"
 
 
 def _each(rows: pd.DataFrame) -> str:
-    low, high = int(rows["n"].min()), int(rows["n"].max())
-    return f"n = {low}" if low == high else f"n = {low} to {high}"
+    return "n = " + " to ".join(str(n) for n in sorted({int(rows["n"].min()), int(rows["n"].max())}))
 
 
 def _times(rows: pd.DataFrame) -> str:
@@ -245,24 +240,18 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
         style.rule(grid, x=limit)
     if limit:
         handles.append(style.mark(f"last-level cache, {cache_mb:,.0f} MiB", style.INK, line="--"))
-    text = "; ".join(
-        f"{name}: " + ", ".join(f"{verdict} {_alive(part)}" for verdict, part in _by_side(mine))
-        for name, mine in rungs(trials).groupby("configuration", sort=False)
-    )
-    return style.finish(
-        grid, f"ns a message by messages alive. {text}.", 3, handles=handles, x="messages alive", y="ns a message"
-    )
+    text = "ns a message by messages alive."
+    return style.finish(grid, text, 3, handles=handles, x="messages alive", y="ns a message")
 
 
 def table(own: pd.DataFrame) -> pd.DataFrame:
     """Return one row per configuration and one column per number of messages alive: side and by how many times, in
     brackets where it is not shown."""
     rows = own[own["n"] > 0]
-    texts = []
-    for row in records(rows):
-        side = "pool" if row.ratio >= 1 else "allocate"
-        text = f"{side} {stats.significant(max(row.ratio, 1 / row.ratio), 2)}x"
-        texts.append(f"({text})" if row.verdict == INCONCLUSIVE else "equal" if row.verdict == NO_DIFFERENCE else text)
-    wide = rows.assign(text=texts).pivot(index="configuration", columns="alive", values="text")
+    times = rows["ratio"].where(rows["ratio"] >= 1, 1 / rows["ratio"]).map(lambda each: stats.significant(each, 2))
+    text = (rows["ratio"] >= 1).map({True: "pool ", False: "allocate "}) + times + "x"
+    text = text.mask(rows["verdict"] == NO_DIFFERENCE, "equal")
+    text = text.mask(rows["verdict"] == INCONCLUSIVE, "(" + text + ")")
+    wide = rows.assign(text=text).pivot(index="configuration", columns="alive", values="text")
     wide = wide.reindex(rows["configuration"].unique()).fillna("")
     return wide.rename(columns=lambda each: f"{each:,} alive").rename_axis(columns=None).reset_index()

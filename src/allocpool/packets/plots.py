@@ -17,7 +17,7 @@ from allocpool.evidence.style import WARM_UP, by_panel, finish, log_axes, mark, 
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.specs import CASES
-from allocpool.packets.style import BY_COLOUR, CASE_WORDS, panel_names, points, strategy_looks
+from allocpool.packets.style import BY_COLOUR, CASE_WORDS, points, strategy_looks, two_lines
 
 
 def _by_case(done: pd.DataFrame, value: str, label: str) -> tuple[Any, list[Line2D]]:
@@ -85,7 +85,9 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     log_axes(grid, "y", joined["relative"])
     text = f"Cost of iterations over time in case {case}, {joined['trial_id'].nunique()} trials."
     handles = [mark(name, colour, line="-", width=2) for name, (colour, _) in hue.items()]
-    return finish(grid, text, 4, panel_names(order), handles, "seconds", "cost over the mean")
+    return finish(
+        grid, text, 4, {name: two_lines(name, 19) for name in order}, handles, "seconds", "cost over the mean"
+    )
 
 
 def stability(trials: pd.DataFrame) -> Figure:

@@ -23,7 +23,6 @@ _LANGUAGES = {"java": "Java", "cpp": "C++"}
 STEADY, START = "steady state", "first half minute"
 _LOOKS = {STEADY: (INK, "o"), START: (SILVER, "X")}
 _FAMILIES = {"g1": "G1", "zgc": "ZGC", "genzgc": "ZGC"}
-_PUBLISHED_ON = {"G1": 8, "ZGC": 11}
 
 
 def machine_of(row: pd.Series) -> str:
@@ -61,8 +60,7 @@ def in_both_phases(trials: pd.DataFrame) -> pd.DataFrame:
 def releases(trials: pd.DataFrame) -> Figure:
     """Draw ns a message by release of the JDK: a panel per collector and messages alive, a line per strategy and phase;
     crosses are published."""
-    java = trials[(trials["layout"] == "heap") & trials["collector"].isin(_FAMILIES)]
-    java = cell_data.without_options(java)
+    java = cell_data.without_options(trials[(trials["layout"] == "heap") & trials["collector"].isin(_FAMILIES)])
     alive = {row.case: row.queue_size + row.stored_count for row in records(java.drop_duplicates("case"))}
     both = in_both_phases(java).dropna(subset=["ns"])
     both["family"] = both["collector"].map(_FAMILIES)
@@ -78,10 +76,10 @@ def releases(trials: pd.DataFrame) -> Figure:
         **style.BARS, legend=False, **panels("panel", order, 2.4),
     )  # fmt: skip
     published = both[both["published_ns"].notna()].drop_duplicates(["panel", "strategy"])
+    published = published.assign(place=published["family"].map({"G1": places[8], "ZGC": places.get(11, 0)}))
     for name, axis in grid.axes_dict.items():
         mine = published[published["panel"] == name]
-        at = mine["family"].map(_PUBLISHED_ON).map(lambda release: places.get(release, 0))
-        axis.scatter(at, mine["published_ns"], marker="x", c=mine["strategy"].map(COLOURS), zorder=3)
+        axis.scatter(mine["place"], mine["published_ns"], marker="x", c=mine["strategy"].map(COLOURS), zorder=3)
         axis.set_xticks(list(places.values()), [str(release) for release in places])
     log_axes(grid, "y", [*both["low"], *both["high"], *published["published_ns"]])
     handles = [mark(name, COLOURS[name], line="-") for name in strategy_looks(both)]
