@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -74,7 +74,7 @@ def cells_of(
     measured: Callable[[pd.DataFrame], pd.DataFrame],
     figures: Callable[[pd.DataFrame, pd.DataFrame], dict[str, Any]],
     plan: pd.DataFrame | None,
-    pairs: Collection[tuple[str, str]],
+    pairs: Iterable[tuple[str, str]],
 ) -> pd.DataFrame:
     """Return one row per configuration, strategy and case.
 
@@ -83,13 +83,13 @@ def cells_of(
     With ``plan`` (a study's plan summary) and the (strategy, case) ``pairs`` that it runs, planned cells that have not
     run yet have a row, too.
     """
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    rows: dict[Any, dict[str, Any]] = {}
     for key, group in counted(trials).groupby(list(CONFIGURATION), observed=True):
         done = measured(group)
         row = {**group[list(CONFIGURATION_FACTS)].iloc[0], "trials": len(group), "n": len(done), "gap": None}
         gap = gap_of(group)
         rows[key] = row | (figures(group, done) if len(done) else {"gap": gap.text, "gap_word": gap.word})
-    not_run = {"trials": 0, "n": 0, "gap": NOT_RUN.text, "gap_word": NOT_RUN.word}
+    pairs, not_run = list(pairs), {"trials": 0, "n": 0, "gap": NOT_RUN.text, "gap_word": NOT_RUN.word}
     for planned in () if plan is None else records(plan[plan["planned"].astype(bool)]):
         configuration = Configuration.parse(planned.key)
         facts = {name: getattr(configuration, name) for name in CONFIGURATION_FACTS}
@@ -104,7 +104,7 @@ _COSTS = ("ns", "low", "high")
 
 
 def cells(
-    trials: pd.DataFrame, plan: pd.DataFrame | None = None, pairs: Collection[tuple[str, str]] = ()
+    trials: pd.DataFrame, plan: pd.DataFrame | None = None, pairs: Iterable[tuple[str, str]] = ()
 ) -> pd.DataFrame:
     """Return one row per configuration, strategy and case of a batch campaign, as `cells_of` makes them.
 

@@ -31,10 +31,11 @@ def by_bytes(trials: pd.DataFrame) -> pd.DataFrame:
         trials: table ``messages`` of the batch study.
     """
     sides = {}
-    for (_, size), rows in finished(counted(trials)).groupby(["configuration", "mean_bytes"], sort=False):
+    for _, rows in finished(counted(trials)).groupby(["configuration", "mean_bytes"], sort=False):
         first = rows.iloc[0]
         alloc, pool = (rows.loc[rows["strategy"] == name, "ns_per_message"].astype(float) for name in ("alloc", "pool"))
-        sides[machine_of(first), int(size), int(first["messages_in_flight"] + first["kept_count"])] = alloc, pool
+        alive = int(first["messages_in_flight"] + first["kept_count"])
+        sides[machine_of(first), int(first["mean_bytes"]), alive] = alloc, pool
     found = by_size.ratios(["configuration", "bytes", "alive"], sides).drop(columns=["direction", "equivalent"])
     return found.sort_values(["configuration", "bytes"], ignore_index=True)
 
