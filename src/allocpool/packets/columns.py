@@ -13,8 +13,7 @@ from pydantic.fields import FieldInfo
 from allocpool.campaign import tidy
 from allocpool.campaign.tidy import COUNT, POSITIVE, Columns, Row, choice, number, text, whole
 from allocpool.errors import choices_of
-from allocpool.packets.laps import lap_packets
-from allocpool.packets.measurement import BatchMeasurement, Phases
+from allocpool.packets.measurement import BatchMeasurement, Phases, lap_packets
 from allocpool.packets.specs import Configuration, Options
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.trial.record import TrialRecord

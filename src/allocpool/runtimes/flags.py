@@ -20,7 +20,7 @@ from allocpool.errors import UserError, unknown_choice
 from allocpool.files import Remembered
 from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes import collectors
-from allocpool.runtimes.collectors import FEATURES, Collector, collector_named
+from allocpool.runtimes.collectors import Collector, collector_named
 from allocpool.runtimes.discovery import Runtime, find_runtime, unobeyed_environment
 
 OVERHEAD_MB = 300
@@ -30,7 +30,6 @@ _GC_TABLES_SHARE = 0.05
 """Card tables, remembered sets and mark bitmaps, as a share of the heap."""
 
 _LOG_FILE = re.compile(r"(?<=:file=)(\"[^\"]*\"|[^:]*)")
-_VERIFY_TIMEOUT_S = 120
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 """The kernel's settings, of which the one in brackets is chosen (Documentation/admin-guide/mm/transhuge)."""
 
@@ -73,13 +72,8 @@ class Jvm:
 
 
 class JvmOption(NamedTuple):
-    """What a word changes about a JVM.
-
-    Attributes:
-        flags: by the first feature release that takes them, up to that of the next entry.
-        why: what they do, for tables of flags.
-        collectors: to which collectors it applies.
-    """
+    """What a word changes about a JVM with one of some collectors; flags by the first feature release that takes
+    them."""
 
     flags: Mapping[int, tuple[str, ...]]
     why: str
@@ -92,36 +86,31 @@ def _compact_headers(sign: str) -> dict[int, tuple[str, ...]]:
     return {24: ("-XX:+UnlockExperimentalVMOptions", flag), 25: (flag,)}
 
 
-JVM_OPTIONS: Mapping[str, JvmOption] = MappingProxyType(
-    {
-        "compact_headers": JvmOption(_compact_headers("+"), "compact object headers"),
-        "no_compact_headers": JvmOption(_compact_headers("-"), "no compact object headers"),
-        "large_pages": JvmOption({FEATURES[0]: ("-XX:+UseTransparentHugePages",)}, "huge pages"),
-        "foreground": JvmOption(
-            {FEATURES[0]: ("-XX:-BackgroundCompilation",)}, "code is compiled before the program goes on"
-        ),
-        "c1_only": JvmOption({FEATURES[0]: ("-XX:TieredStopAtLevel=1",)}, "code is compiled by C1 alone"),
-        "no_refinement": JvmOption(
-            {
-                # G1ConcRefinementThreads=0 alone moves the work to the program's threads: they refine what is above the
-                # red zone. The tuning guide of these releases gives all three to leave it to the pauses.
-                FEATURES[0]: (
-                    "-XX:-G1UseAdaptiveConcRefinement",
-                    "-XX:G1ConcRefinementGreenZone=2G",
-                    "-XX:G1ConcRefinementThreads=0",
-                ),
-                20: ("-XX:+UnlockDiagnosticVMOptions", "-XX:-G1UseConcRefinement"),
-            },
-            "what the write barrier noted is worked off in pauses alone",
-            lambda row: row.name == "g1",
-        ),
-        "large_young": JvmOption(
-            {FEATURES[0]: ("-XX:NewRatio=2",)},
-            "a third of the heap is young, whatever the pauses: the default of Serial and Parallel",
-            lambda row: row.has_sized_young,
-        ),
-    }
-)
+JVM_OPTIONS: Mapping[str, JvmOption] = MappingProxyType({
+    "compact_headers": JvmOption(_compact_headers("+"), "compact object headers"),
+    "no_compact_headers": JvmOption(_compact_headers("-"), "no compact object headers"),
+    "large_pages": JvmOption({11: ("-XX:+UseTransparentHugePages",)}, "huge pages"),
+    "foreground": JvmOption({11: ("-XX:-BackgroundCompilation",)}, "code is compiled before the program goes on"),
+    "c1_only": JvmOption({11: ("-XX:TieredStopAtLevel=1",)}, "code is compiled by C1 alone"),
+    "no_refinement": JvmOption(
+        {
+            # G1ConcRefinementThreads=0 alone moves the work to the program's threads: they refine what is above the
+            # red zone. The tuning guide of these releases gives all three to leave it to the pauses.
+            11: (
+                "-XX:-G1UseAdaptiveConcRefinement", "-XX:G1ConcRefinementGreenZone=2G",
+                "-XX:G1ConcRefinementThreads=0",
+            ),
+            20: ("-XX:+UnlockDiagnosticVMOptions", "-XX:-G1UseConcRefinement"),
+        },
+        "what the write barrier noted is worked off in pauses alone",
+        lambda row: row.name == "g1",
+    ),
+    "large_young": JvmOption(
+        {11: ("-XX:NewRatio=2",)},
+        "a third of the heap is young, whatever the pauses: the default of Serial and Parallel",
+        lambda row: row.has_sized_young,
+    ),
+})  # fmt: skip
 """Non-default options of the JVM that a trial may ask for, by their words."""
 
 
@@ -200,15 +189,8 @@ def explained_flags(jvm: Jvm, gc_log: Path | None = None, jit_log: Path | None =
 
 
 def jvm_flags(jvm: Jvm, gc_log: Path | None = None, jit_log: Path | None = None) -> tuple[str, ...]:
-    """Return the flags of a JVM, without its class path.
-
-    Args:
-        gc_log: file of the GC and safepoint log; none is written when None.
-        jit_log: file of the compilers' log, a line for each method that is compiled or given up; none when None.
-
-    Raises:
-        UserError: the combination does not exist.
-    """
+    """Return the flags of a JVM, without its class path; with a file for the GC and safepoint log, and one for the
+    compilers' log of each method that is compiled or given up. UserError where the combination does not exist."""
     return tuple(flag.text for flag in explained_flags(jvm, gc_log, jit_log))
 
 
@@ -218,12 +200,8 @@ def needed_mb(heap_mb: int, direct_mb: int) -> int:
 
 
 def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Runtime:
-    """Return the runtime to start for a JVM with this heap and direct memory, MB.
-
-    Raises:
-        UserError: no such combination, no such runtime here, or not enough memory available now; names what is
-            possible.
-    """
+    """Return the runtime to start for a JVM with this heap and direct memory, MB; UserError where there is no such
+    combination or runtime here, or not enough memory now, which names what is possible."""
     collectors.check_combination(collector, feature)
     if heap_mb < 1 or direct_mb < 0:
         raise UserError(f"heap {heap_mb} MB, direct memory {direct_mb} MB: a heap of 1 MB or more is needed")
@@ -298,7 +276,7 @@ def _complaint(java: Path, flags: tuple[str, ...]) -> str:
         try:
             done = subprocess.run(
                 [java, *harmless, "-version"], check=False, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                text=True, timeout=_VERIFY_TIMEOUT_S, env=unobeyed_environment(),
+                text=True, timeout=120, env=unobeyed_environment(),
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)

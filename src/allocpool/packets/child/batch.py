@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
-from allocpool.packets.laps import lap_packets
-from allocpool.packets.measurement import BatchOutcome, WarmUp
+from allocpool.packets.measurement import BatchOutcome, WarmUp, lap_packets
 from allocpool.runtimes.collectors import never_frees
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.child.gc_log import PAUSING, TRAINING, Collections, old_cycles

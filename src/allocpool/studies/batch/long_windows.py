@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -23,19 +21,13 @@ def of_host(trials: pd.DataFrame) -> pd.DataFrame:
     return found[found["host_id"].isin(set(trials["host_id"])) & found["warm_up"].notna() & (found["scale"] == 1)]
 
 
-def _ratios(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return ``ratio`` of allocating over the pool and ``n`` of the smaller side, of the logarithms ``log``."""
-    cells = rows.groupby([*by, "strategy"], observed=True)["log"].agg(["mean", "size"]).reset_index("strategy")
-    alloc, pool = (cells[cells["strategy"] == name] for name in ("alloc", "pool"))
-    both = alloc.merge(pool, left_index=True, right_index=True, suffixes=("", "_pool"))
-    ratio = np.exp(both["mean"] - both["mean_pool"])
-    return pd.DataFrame({"ratio": ratio, "n": both[["size", "size_pool"]].min(axis=1)})
-
-
-def _with_alive(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials of either side that have a cost, with ``alive`` and ``log`` of the cost."""
+def _ratios(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return ``ratio`` of the geometric means of allocating over the pool, and ``n`` of the smaller side."""
     done = cell_data.with_cost(trials[trials["strategy"].isin(["alloc", "pool"])])
-    return done.assign(log=np.log(done["ns_per_packet"].astype(float)), alive=done["queue_size"] + done["stored_count"])
+    done = done.assign(log=np.log(done["ns_per_packet"].astype(float)))
+    cells = done.groupby([*_CELL, "strategy"], observed=True)["log"].agg(["mean", "size"]).unstack("strategy").dropna()
+    ratio = np.exp(cells[("mean", "alloc")] - cells[("mean", "pool")])
+    return pd.DataFrame({"ratio": ratio, "n": cells["size"].min(axis=1).astype(int)})
 
 
 def compared(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
@@ -47,11 +39,10 @@ def compared(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
     columns = ["configuration", "alive", "ratio", "n", "windows", "short_ratio", "same_side"]
     if long.empty or short.empty:
         return pd.DataFrame(columns=columns)
-    done = _with_alive(long)
-    cells = done.groupby(_CELL, observed=True)
+    cells = long.assign(alive=long["queue_size"] + long["stored_count"]).groupby(_CELL, observed=True)
     windows = cells["window"].agg(lambda each: " and ".join(sorted(set(each.dropna().astype(str)))))
-    found = _ratios(done, _CELL).assign(alive=cells["alive"].first(), windows=windows)
-    found = found.join(_ratios(_with_alive(short), _CELL)["ratio"].rename("short_ratio"), how="inner").reset_index()
+    found = _ratios(long).assign(alive=cells["alive"].first(), windows=windows)
+    found = found.join(_ratios(short)["ratio"].rename("short_ratio"), how="inner").reset_index()
     found["configuration"] = found["configuration"].map(names_in(long))
     found["same_side"] = (found["ratio"] > 1) == (found["short_ratio"] > 1)
     return found.sort_values(["configuration", "alive"])[columns].reset_index(drop=True)
