@@ -30,8 +30,6 @@ class Collector:
     """One garbage collector.
 
     Attributes:
-        name: in specs.
-        label: in prose, tables and figures.
         flags: those that choose it, by the feature release from which on they do; older ones do not have it.
         last: newest feature release that has it; None: no release has dropped it.
         colour: of its marks in figures; of Okabe and Ito's palette and shades of it.
@@ -39,7 +37,6 @@ class Collector:
             there); from HotSpot's sources, ``set_name`` and ``initialize_threads`` below ``gc/``. Those that several
             collectors have are in `allocpool.runtimes.threads`.
         log_words: what its log needs in addition to ``gc*=info`` (``-Xlog``, JEP 158).
-        smallest_heap_mb: smallest heap to give it, MiB.
         roomy_heap_mb: smallest heap in which it also places several large arrays at a time, MiB.
         heap_is_shared_memory: its heap is a file in memory (ZGC: ``zPhysicalMemoryBacking_linux.cpp``), for which the
             kernel has another setting of transparent huge pages.
@@ -52,8 +49,7 @@ class Collector:
             ``ExitOnOutOfMemoryError`` (``epsilonArguments.cpp``), which ends with status 3 (``debug.cpp``).
         published_family: the published collector that it is, or may have been (see `allocpool.evidence.reference`);
             None for generational ZGC, which is another collector than the one published under that name.
-        published_pause_target_ms: what the article "To allocate or to pool?" gave it as ``-XX:MaxGCPauseMillis``, by
-            feature release, milliseconds: the default there.
+        published_pause_target_ms: what the article gave it as ``-XX:MaxGCPauseMillis``, by feature release.
     """
 
     name: str

