@@ -20,8 +20,8 @@ from test_contract import SAME_IN_ALL, vectors
 from allocpool.campaign import campaign, profiles, single
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
-from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import CASES
+from allocpool.packets.strategies import LAYOUTS
 from allocpool.studies.realtime.child import placement
 from allocpool.studies.realtime.child import search as search_child
 from allocpool.studies.realtime.child.pace import SLOWED, FullPace

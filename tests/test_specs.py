@@ -14,8 +14,8 @@ from allocpool.campaign.study import Machine
 from allocpool.cli import main
 from allocpool.errors import UserError
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.layouts import STEPS
 from allocpool.packets.specs import SETTINGS, Configuration
+from allocpool.packets.strategies import STEPS
 from allocpool.runtimes.flags import OF_CONFIGURATION, OURS, PUBLISHED, explained_flags
 from allocpool.studies.batch.study import BatchProfile, plan_batch
 from allocpool.trial.launch import flags_of

@@ -36,7 +36,7 @@ from allocpool.packets.comparisons import THEN_AND_NOW, Cell, with_families
 from allocpool.packets.labels import names_in
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.studies.batch import claims as batch_claims
-from allocpool.studies.batch import long_windows
+from allocpool.studies.batch import story as batch_story
 from allocpool.studies.realtime import claims as realtime_claims
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import Realtime
@@ -148,8 +148,8 @@ def answer(measured: Measured) -> str:
     found = headlines(measured)
     if not found:
         return "**Not measured.** Nothing has been measured both allocating and with a pool yet."
-    long = long_windows.compared(measured.batch, long_windows.of_host(measured.batch))
-    doubts = long_windows.doubts(measured.rungs, long)
+    long = batch_story.compared_with_minutes(measured.batch, batch_story.minutes_of_host(measured.batch))
+    doubts = batch_story.doubts(measured.rungs, long)
     return "  \n".join([*(each.text for each in found), *filter(None, [doubts]), by_size.sizes(measured.rungs)])
 
 

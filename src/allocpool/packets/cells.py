@@ -9,9 +9,9 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.evidence.trials import NOT_RUN, counted, gap_of, records
-from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
 from allocpool.packets.specs import OPTION_FIELDS, SETTINGS, Configuration
+from allocpool.packets.strategies import LAYOUTS
 from allocpool.runtimes.collectors import COLLECTORS, collector_named, collectors_that
 
 CONFIGURATION = ("configuration", "strategy", "case")

@@ -19,8 +19,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.machine.personality import FIXED_ADDRESSES, addresses_can_be_fixed
-from allocpool.packets.layouts import CPP_LAYOUTS, JAVA_LAYOUTS, LAYOUT_NAMES, LAYOUTS, STEPS, Layout, layout_of
-from allocpool.packets.strategies import POOL_SIZE, STRATEGIES, Language, StrategyName
+from allocpool.packets import strategies
+from allocpool.packets.strategies import JAVA_LAYOUTS, LAYOUTS, STRATEGIES, Language, Layout, StrategyName, layout_of
 from allocpool.runtimes import collectors
 from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS, FEATURES, collector_named
 from allocpool.runtimes.flags import JVM_OPTIONS, option_flags
@@ -186,8 +186,8 @@ class Configuration(Options):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...]`` or
-        ``cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]``.
+        """Read ``java/LAYOUT/COLLECTOR/RUNTIME[/strategies.STEPS][/OPTION...]`` or
+        ``cpp/LAYOUT[/ALLOCATOR[/strategies.STEPS]][/OPTION...]``.
 
         Steps are joined by ``+``; a layout without any has its own: none, or all of a contiguous one.
 
@@ -205,13 +205,13 @@ class Configuration(Options):
             rest = words[2 if named else 1 :]
         else:
             raise UserError(
-                f"configuration {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...] or "
-                "cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]"
+                f"configuration {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/strategies.STEPS][/OPTION...] or "
+                "cpp/LAYOUT[/ALLOCATOR[/strategies.STEPS]][/OPTION...]"
             )
         cls(**settings, layout=words[0]).require_known_words()
         allowed = layout_of(settings["language"], words[0]).steps
         steps = None
-        if rest and not set(rest[0].split("+")).isdisjoint(STEPS):
+        if rest and not set(rest[0].split("+")).isdisjoint(strategies.STEPS):
             steps = rest.pop(0).replace("+", ",")
         for word in rest:
             if word not in options_of(language):
@@ -379,7 +379,7 @@ class PacketsSpec(ProgramSpec, Options):
     processes: ClassVar[int] = 1
     """Processes of the trial that each hold all of its memory at the same time."""
 
-    layout: Annotated[str, OneOf("layout", LAYOUT_NAMES)]
+    layout: Annotated[str, OneOf("layout", strategies.LAYOUT_NAMES)]
     pause_target_ms: int | None = Field(
         default_factory=lambda spec: (
             ARTICLE_PAUSE_TARGET_MS
@@ -398,7 +398,7 @@ class PacketsSpec(ProgramSpec, Options):
         default_factory=lambda spec: scaled(STRATEGIES[spec["strategy"]].pool_size, spec["scale"], smallest=0),
     )  # fmt: skip
     slot_count: int = Field(
-        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(POOL_SIZE, spec["scale"]),
+        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(strategies.POOL_SIZE, spec["scale"]),
         description="layouts with one region of memory: packets it has room for",
     )  # fmt: skip
     fill_packets: int = Field(
@@ -496,7 +496,7 @@ def no_such_pair(configuration: Configuration, strategy: str) -> str | None:
     if reason := layout.refusal(configuration.layout, strategy):
         return reason
     if configuration.allocator in RESOURCES and not (layout.resources and strategy == "alloc"):
-        having = " or ".join(name for name, row in CPP_LAYOUTS.items() if row.resources)
+        having = " or ".join(name for name, row in strategies.CPP_LAYOUTS.items() if row.resources)
         made = f"allocator {configuration.allocator} makes each packet alone"
         return f"{made}: choose layout {having} and strategy alloc"
     if strategy == "dummy" and configuration.steps != layout.steps.default:

@@ -13,8 +13,8 @@ from allocpool.evidence.trials import counted, finished, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.labels import names_in
-from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import Configuration, in_case_order
+from allocpool.packets.strategies import LAYOUTS
 from allocpool.packets.style import CASE_WORDS, COLOURS, by_collector, collector_and_strategy, points, strategy_looks
 from allocpool.packets.style import lines as lines_by_strategy
 from allocpool.runtimes.collectors import collector_named

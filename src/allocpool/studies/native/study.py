@@ -18,9 +18,8 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_groups, rivals, timed
 from allocpool.packets.columns import cost_of
 from allocpool.packets.labels import READABLE
-from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS, STEPS
 from allocpool.packets.specs import ALLOCATORS, RESOURCES, Case, Configuration, ConfigurationKey
-from allocpool.packets.strategies import Language, StrategyName
+from allocpool.packets.strategies import JAVA_LAYOUTS, LAYOUTS, STEPS, Language, StrategyName
 from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.native.measurement import CountersMeasurement
 from allocpool.studies.native.specs import Counter, CountersSpec

@@ -16,7 +16,6 @@ from allocpool.errors import OneOf
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.host import usable_cores
 from allocpool.machine.perf import why_no_hardware_counters
-from allocpool.packets.layouts import JAVA_LAYOUTS
 from allocpool.packets.specs import (
     CASES,
     DEFAULT_ALLOCATOR,
@@ -30,7 +29,7 @@ from allocpool.packets.specs import (
     scaled,
     scaled_heap_mb,
 )
-from allocpool.packets.strategies import Language
+from allocpool.packets.strategies import JAVA_LAYOUTS, Language
 from allocpool.runtimes.collectors import collector_named, require_combination
 from allocpool.studies.realtime.specs import (
     INPUT_QUEUE_MS,
