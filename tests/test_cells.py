@@ -77,10 +77,8 @@ def test_what_failed_is_no_comparison() -> None:
 FIGURES: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
     "costs": batch_plots.strategy_costs,
     "published": lambda results, _: batch_plots.published_against_measured(results),
-    "cpu": lambda _, trials: packets_plots.wall_against_cpu(trials),
     "warm-up": lambda _, trials: packets_plots.warm_up_curves(synthetic.iterations(trials), trials, "B"),
     "stability": lambda _, trials: packets_plots.stability(trials),
-    "memory": lambda _, trials: packets_plots.memory_price(trials.assign(peak_rss_mb=trials["ns_per_packet"])),
 }
 
 

@@ -88,7 +88,7 @@ def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
         chosen = trials[trials[field].astype(str) == str(value)]
         for (label, strategy, case), group in chosen.groupby(list(CONFIGURATION), observed=True):
             plain = Configuration.of(group.iloc[0]).without(word).label
-            own, base = (costs.get((name, str(strategy), str(case)), none) for name in (label, plain))
+            own, base = (costs.get((str(name), str(strategy), str(case)), none) for name in (label, plain))
             sides.append((own, base))
             means = [stats.geometric_mean(side) if len(side) else float("nan") for side in (base, own)]
             rows.append((word, plain, strategy, case, *means, group["huge_pages_mb"].max(), gap_of(group).text))

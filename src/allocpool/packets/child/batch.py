@@ -112,31 +112,26 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
     begun_ns = monotonic_ns()
     work = packets.make(spec, launch, max(_PARTS + 1, math.ceil(longest_s * 1e9 / iteration_ns) + 1))
     ready_ns = monotonic_ns()
-    fill = spec["fill_packets"]
+    exactly = spec["packets"]
+    fill = spec["fill_packets"] if exactly is None else min(spec["fill_packets"], exactly // 2)
+    filling = work.run_packets(fill, math.ceil(fill / _PARTS))
     warmup: list[Iteration] = []
     warmed_up: WarmUp | None = None
-    cycles: int | None = None
-    if spec["packets"] is not None:
-        fill = min(fill, spec["packets"] // 2)
-        measured_packets = spec["packets"] - fill
-        filling = work.run_packets(fill, max(1, fill // _PARTS))
-        disorder_bytes = work.disorder_bytes()
-        window = CpuWindow()
-        measured = work.run_packets(measured_packets, math.ceil(measured_packets / _PARTS))
-        allocated_bytes = work.allocated_bytes()
-        cpu = window.close()
-    else:
-        filling = work.run_packets(fill, math.ceil(fill / _PARTS))
-        if spec["steady"]:
-            warmup, warmed_up = _until_steady(work, spec, folder)
-        elif spec["warmup_seconds"]:
-            warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns)
-        disorder_bytes = work.disorder_bytes()
-        window = CpuWindow()
+    if exactly is None and spec["steady"]:
+        warmup, warmed_up = _until_steady(work, spec, folder)
+    elif exactly is None and spec["warmup_seconds"]:
+        warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns)
+    disorder_bytes = work.disorder_bytes()
+    window = CpuWindow()
+    if exactly is None:
         measured, allocated_bytes = _window(work, spec, folder)
-        cpu = window.close()
-        if spec["language"] == "java" and not never_frees(spec["collector"]):
-            cycles = old_cycles(folder / "gc.log", measured[0][0], measured[-1][1])
+    else:
+        measured = work.run_packets(exactly - fill, math.ceil((exactly - fill) / _PARTS))
+        allocated_bytes = work.allocated_bytes()
+    cpu = window.close()
+    cycles = None
+    if exactly is None and spec["language"] == "java" and not never_frees(spec["collector"]):
+        cycles = old_cycles(folder / "gc.log", measured[0][0], measured[-1][1])
     peak_mb = peak_rss_mb()  # before anything is looked at that is not the workload
     fault = work.audit()
     return {

@@ -92,7 +92,7 @@ def _ratios(trials: pd.DataFrame) -> pd.DataFrame:
     done = done.assign(log=np.log(done["ns_per_packet"].astype(float)))
     cells = done.groupby([*_CELL, "strategy"], observed=True)["log"].agg(["mean", "size"]).unstack("strategy").dropna()
     ratio = np.exp(cells[("mean", "alloc")] - cells[("mean", "pool")])
-    return pd.DataFrame({"ratio": ratio, "n": cells["size"].min(axis=1).astype(int)})
+    return pd.DataFrame({"ratio": ratio, "n": cells[["size"]].min(axis=1).astype(int)})
 
 
 def compared_with_minutes(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
