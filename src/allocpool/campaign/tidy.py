@@ -384,14 +384,15 @@ def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
 def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return the study's tables of these trials, with its name in those that have a column for it: a trial may belong
     to several studies."""
-    tables, paces = study.tidy(records), paces_of(study, records)
+    tables = study.tidy(records)
+    whole = {trial_id for name in study.paced for trial_id in tables[name]["trial_id"]}
+    paces = paces_of(study, [record for record in records if record.trial_id in whole])
     for name, table in tables.items():
         columns = list(study.schemas[name].columns)
-        if name in study.paced:
-            table.insert(columns.index(STUDY), PACE, table["trial_id"].map(paces).astype("float64"))
         if STUDY in columns:
             values = pd.Series(study.name, index=table.index, dtype=table["mode"].dtype)
             table.insert(columns.index(STUDY), STUDY, values)
+            table.insert(columns.index(PACE), PACE, table["trial_id"].map(paces).astype("float64"))
     return tables
 
 
