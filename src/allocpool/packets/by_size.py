@@ -122,12 +122,8 @@ def headlines(own: pd.DataFrame, record: pd.DataFrame) -> list[Headline]:
 
 
 def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
-    """Return the answer for one configuration.
-
-    Args:
-        own: `rungs` of one machine; of several scales the largest counts.
-        record: `rungs` of every machine and size that is stored; may hold ``own``.
-    """
+    """Return the answer for one configuration, of ``own`` `rungs` of one machine (of several scales the largest counts)
+    and those on record: of every machine and size that is stored."""
     name = str(own["configuration"].iloc[0])
     largest = own[own["scale"] == own["scale"].max()].sort_values("alive")
     measured = largest[largest["verdict"] != NOT_MEASURED]
@@ -220,12 +216,8 @@ def sizes(own: pd.DataFrame) -> str:
 
 def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
     """Draw ns a message against messages alive, a panel per configuration and a line per strategy, with the judge's
-    intervals; a dashed line marks where live buffers fill the last-level cache.
-
-    Args:
-        trials: of one machine and one scale.
-        cache_mb: size of the last-level cache, MiB; None: not known.
-    """
+    intervals; a dashed line marks where live buffers fill the last-level cache of ``cache_mb`` MiB. Trials are those of
+    one machine and one scale."""
     alive = trials.assign(alive=trials["queue_size"] + trials["stored_count"])[["configuration", "case", "alive"]]
     cells = cell_data.cells(trials).merge(alive.drop_duplicates(), on=["configuration", "case"])
     cells = cells[cells["ns"].notna() & cells["strategy"].isin(["alloc", "pool"])]

@@ -50,11 +50,8 @@ def present(order: Iterable[str], values: pd.Series) -> list[str]:
 
 
 def configuration_order(rows: pd.DataFrame) -> list[str]:
-    """Return configurations in reading order: Java by layout, collector, runtime; then C++ by layout.
-
-    Raises:
-        UserError: an unknown collector; names the known ones.
-    """
+    """Return configurations in reading order: Java by layout, collector, runtime; then C++ by layout. UserError for an
+    unknown collector."""
     keys = [
         (
             row.language != "java",

@@ -18,11 +18,8 @@ from allocpool.packets.style import BY_COLOUR, strategy_looks, two_lines
 
 
 def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
-    """Draw the cost of each iteration over the trial's measured mean: thin lines are trials, thick ones their median;
-    filling and warm-up are shaded.
-
-    A line that has not settled at 1 when the shading ends shows a warm-up that was too short.
-    """
+    """Draw the cost of each iteration over the trial's measured mean: thin lines are trials, thick ones their median.
+    Filling and warm-up are shaded: a line that has not settled at 1 where they end shows a too short warm-up."""
     done = cell_data.with_cost(trials)
     done = done[done["case"] == case]
     facts = done[["trial_id", "configuration", "strategy", "ns_per_packet"]]
@@ -61,15 +58,10 @@ def stability(trials: pd.DataFrame) -> Figure:
     if pairs.empty:
         return nothing("no two trials of one configuration have finished yet")
     hue = strategy_looks(pairs)
-    grid = sns.displot(pairs, kind="ecdf", x="ratio", **BY_COLOUR, hue_order=list(hue), linewidth=1.8,
-                       **size(1, 3))  # fmt: skip
-    dashes = dict(zip(hue, ("-", "--", "-.", ":"), strict=False))
-    for line, name in zip(grid.ax.lines, reversed(hue), strict=True):
-        line.set_linestyle(dashes[name])
+    grid = sns.displot(pairs, kind="ecdf", x="ratio", **BY_COLOUR, hue_order=list(hue), legend=False, **size(1, 3))
     rule(grid, x=effect)
     grid.ax.annotate(f" {effect:g}: equivalence margin", (effect, 0.04))
     grid.set(xlim=(1, max(1.5 * effect - 0.5, float(np.quantile(pairs["ratio"], 0.99)))))
     grid.set_axis_labels("two trials of one configuration: dearer over cheaper", "share of pairs within")
     text = f"Of {len(pairs)} pairs of trials, {(pairs['ratio'] <= effect).mean():.0%} lie within the margin."
-    handles = [mark(name, colour, line=dashes[name], width=2) for name, (colour, _) in hue.items()]
-    return finish(grid, text, 4, handles=handles)
+    return finish(grid, text, 4, handles=[mark(name, colour, line="-") for name, (colour, _) in hue.items()])

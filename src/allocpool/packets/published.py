@@ -42,11 +42,7 @@ def in_our_words(table: pd.DataFrame) -> pd.DataFrame:
 
 def family(language: str, collector: object) -> str | None:
     """Return the published collector that a measured configuration is compared with, or None (C++, collectors nobody
-    published).
-
-    Raises:
-        UserError: an unknown collector; names the known ones.
-    """
+    published); UserError for an unknown collector."""
     return collector_named(str(collector)).published_family if language == "java" else None
 
 

@@ -40,11 +40,8 @@ def case_size(case: str) -> int:
 
 
 def case_of(value: object) -> str:
-    """Return the name of a case: a published one, or its number of messages alive at scale 1 as text.
-
-    Raises:
-        ValueError: neither a published case nor an even number of messages, in one line.
-    """
+    """Return the name of a case: a published one, or its number of messages alive at scale 1 as text; ValueError for
+    neither a published case nor an even number."""
     text = str(value)
     if text in CASES:
         return text
@@ -186,13 +183,11 @@ class Configuration(Options):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``java/LAYOUT/COLLECTOR/RUNTIME[/strategies.STEPS][/OPTION...]`` or
-        ``cpp/LAYOUT[/ALLOCATOR[/strategies.STEPS]][/OPTION...]``.
+        """Read ``java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...]`` or
+        ``cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]``.
 
-        Steps are joined by ``+``; a layout without any has its own: none, or all of a contiguous one.
-
-        Raises:
-            UserError: another form, or an unknown word; names the valid ones.
+        Steps are joined by ``+``; a layout without any has its own: none, or all of a contiguous one. UserError for
+        another form or an unknown word, which names the valid ones.
         """
         language, *words = text.split("/")
         settings: dict[str, Any]
@@ -204,10 +199,8 @@ class Configuration(Options):
             settings = {"language": language, "allocator": words[1] if named else DEFAULT_ALLOCATOR}
             rest = words[2 if named else 1 :]
         else:
-            raise UserError(
-                f"configuration {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/strategies.STEPS][/OPTION...] or "
-                "cpp/LAYOUT[/ALLOCATOR[/strategies.STEPS]][/OPTION...]"
-            )
+            forms = "java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...] or cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]"
+            raise UserError(f"configuration {text!r} is not {forms}")
         cls(**settings, layout=words[0]).require_known_words()
         allowed = layout_of(settings["language"], words[0]).steps
         steps = None
@@ -238,11 +231,7 @@ class Configuration(Options):
         return self.model_copy(update={field: defaults[field].default for field in fields})
 
     def require_known_words(self) -> None:
-        """Check every word.
-
-        Raises:
-            UserError: a word that does not exist or does not go with the others; names the valid ones.
-        """
+        """Check that every word exists and goes with the others; UserError, which names the valid ones, otherwise."""
         if self.layout not in LAYOUTS[self.language]:
             raise unknown_choice(f"{self.language} layout", self.layout, LAYOUTS[self.language])
         for word in options_on(self):
@@ -269,7 +258,7 @@ class Configuration(Options):
 
     @property
     def row(self) -> Layout:
-        """What there is to know of its layout."""
+        """Its layout."""
         return layout_of(self.language, self.layout)
 
     @property
@@ -326,10 +315,6 @@ def scaled(size: int, scale: float, smallest: int = 1) -> int:
 def scaled_heap_mb(layout: str, collector: str, scale: float) -> int:
     """Return the heap of a Java layout at this scale, MiB, or the smallest in which any array is placed."""
     return max(collector_named(collector).roomy_heap_mb, math.ceil(layout_of("java", layout).heap_mb * scale))
-
-
-def _default_heap_mb(spec: dict[str, Any]) -> int | None:
-    return scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if _is_java(spec) else None
 
 
 def _default_direct_mb(spec: dict[str, Any]) -> int | None:
@@ -405,7 +390,10 @@ class PacketsSpec(ProgramSpec, Options):
         gt=0, le=10**12, description="packets after which queue and store are full",
         default_factory=lambda spec: packets_to_fill(spec["queue_size"], spec["stored_count"]),
     )  # fmt: skip
-    heap_mb: int | None = Field(gt=0, default_factory=_default_heap_mb, description="-Xms and -Xmx")
+    heap_mb: int | None = Field(
+        gt=0, description="-Xms and -Xmx",
+        default_factory=lambda of: scaled_heap_mb(of["layout"], of["collector"], of["scale"]) if _is_java(of) else None,
+    )  # fmt: skip
     direct_mb: int | None = Field(ge=0, default_factory=_default_direct_mb, description="-XX:MaxDirectMemorySize")
     seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of the packet generator")
 
@@ -463,9 +451,9 @@ class PacketsSpec(ProgramSpec, Options):
         return no_such_pair(self.configuration, self.strategy)
 
     def refused_here(self) -> str | None:
-        if self.control == "fixed_addresses" and not addresses_can_be_fixed():
-            return "fixed_addresses: this system does not let a process go without random addresses (personality(2))"
-        return None
+        if self.control != "fixed_addresses" or addresses_can_be_fixed():
+            return None
+        return "fixed_addresses: this system does not let a process go without random addresses (personality(2))"
 
     def needs(self) -> Needs:
         environment = {FIXED_ADDRESSES: "1"} if self.control == "fixed_addresses" else {}

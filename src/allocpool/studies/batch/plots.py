@@ -34,11 +34,7 @@ def machine_of(row: pd.Series) -> str:
 
 def by_bytes(trials: pd.DataFrame) -> Figure:
     """Draw ns a message against bytes a message, a panel per configuration and a line per strategy; intervals are of
-    the mean over trials.
-
-    Args:
-        trials: table ``messages`` of the batch study.
-    """
+    the mean over trials of table ``messages``."""
     done = finished(counted(trials))
     if done.empty:
         return nothing("bytes a message were not varied in this campaign")
@@ -98,11 +94,7 @@ _CHANGES = {
 def one_change(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the cells of one change at a time, by column ``change``, in both phases: the pool of plain G1, the same
     with one thing changed, and allocating; on the release of Java that has most changes, and empty where plain G1 was
-    not measured.
-
-    Args:
-        trials: of one machine and one number of messages alive.
-    """
+    not measured. Trials are those of one machine and one number of messages alive."""
     java = trials[trials["language"] == "java"]
     plain = cell_data.without_options(java[(java["collector"] == "g1") & (java["layout"] == "heap")])
     rows = in_both_phases(java[java["runtime"].isin(plain["runtime"])])

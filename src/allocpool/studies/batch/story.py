@@ -25,15 +25,10 @@ from allocpool.studies.batch.study import STUDY, BatchProfile
 
 
 def by_bytes(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return allocating over a pool by bytes a message: as many bytes are alive in fewer and larger messages.
-
-    Packets have 1,024 bytes in every language. These trials are of mode messages, in which the life of a packet (queue,
-    store, bytes touched, temporaries) is a set of parameters.
+    """Return allocating over a pool by bytes a message, of table ``messages``: as many bytes are alive in fewer and
+    larger messages. In these trials the life of a packet (queue, store, bytes touched, temporaries) is parameters.
 
     Columns: ``configuration``, ``bytes``, ``alive`` (messages), and figures as of `by_size.ratios`.
-
-    Args:
-        trials: table ``messages`` of the batch study.
     """
     sides = {}
     for _, rows in finished(counted(trials)).groupby(["configuration", "mean_bytes"], sort=False):
@@ -114,13 +109,8 @@ def compared_with_minutes(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFra
 
 
 def doubts(rungs: pd.DataFrame, long: pd.DataFrame) -> str:
-    """Return where runs of a minute put the other side ahead than the one that is shown, in a sentence; empty without
-    such runs.
-
-    Args:
-        rungs: `allocpool.packets.by_size.rungs` of one machine.
-        long: `compared_with_minutes` of the same machine.
-    """
+    """Return where runs of a minute (`compared_with_minutes`) put the other side ahead than the one that
+    `by_size.rungs` of the same machine show, in a sentence; empty without such runs."""
     shown = rungs[rungs["verdict"].isin(by_size.SIDES)]
     both = shown.merge(long, on=["configuration", "alive"], suffixes=("", "_long"))
     if both.empty:
