@@ -18,7 +18,7 @@ CONFIGURATION = ("configuration", "strategy", "case")
 ORDERED_BY = ("language", "layout", "collector", "runtime")
 """Columns that put configurations into reading order."""
 CONFIGURATION_FACTS = (*ORDERED_BY, "allocator", "steps", *OPTION_FIELDS)
-CONTROLS = collectors_that(lambda row: row.is_control)
+CONTROLS = collectors_that(lambda row: row.never_frees)
 """Collectors that are no choice for a program that goes on: they show what a packet costs without collecting."""
 
 

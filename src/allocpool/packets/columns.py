@@ -200,10 +200,8 @@ FIRST_NS = 30 * 10**9
 
 
 def cost_since_start(windows: Phases, first_ns: int) -> float | None:
-    """Return the wall time per packet of the first ``first_ns`` since the first packet, ns.
-
-    What a shorter trial has not run of it counts at the cost of its measured window.
-    """
+    """Return the wall time per packet of the first ``first_ns`` since the first packet, ns; what a shorter trial has
+    not run of it counts at the cost of its measured window."""
     steady = tidy.ns_per_item(windows["measured"])
     if steady is None:
         return None

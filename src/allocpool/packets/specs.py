@@ -252,9 +252,7 @@ class Configuration(Options):
 
     def offers(self, strategy: str) -> bool:
         """Return whether plans include the strategy; of C++ they do, with the reason where it makes no sense."""
-        if self.language == "cpp":
-            return "cpp" in STRATEGIES[strategy].languages
-        return strategy in self.row.strategies
+        return self.language == "cpp" or strategy in self.row.strategies
 
     @property
     def row(self) -> Layout:

@@ -20,13 +20,10 @@ POOL_SIZE = 1_000_000
 
 @dataclass(frozen=True)
 class Strategy:
-    """Where a packet comes from.
+    """Where a packet comes from: out of a pool of so many, made before the start at scale 1, or not.
 
-    Attributes:
-        pool_size: packets made before the start, at scale 1.
-        colour: of figures, out of Okabe and Ito's palette: distinct with any common colour vision.
-        marker: of figures: distinct in grey, too.
-        is_control: whether it is the cost of the test and no choice for a program.
+    The colour of figures is out of Okabe and Ito's palette, distinct with any common colour vision; markers are
+    distinct in grey, too. A control is the cost of the test and no choice for a program.
     """
 
     name: str
@@ -35,7 +32,6 @@ class Strategy:
     colour: str
     marker: str
     is_control: bool = False
-    languages: tuple[Language, ...] = ("java", "cpp")
 
 
 _STRATEGIES = (
@@ -101,9 +97,7 @@ class Layout:
     """Where buffers and parse results live.
 
     Attributes:
-        strategies: those that make sense with it, in table order.
-        because: why no others do.
-        steps: its optimisation steps.
+        strategies: those that make sense with it, in table order, ``because`` others do not.
         heap_mb: Java: heap at scale 1, MiB.
         packet_bytes: upper bound of one packet on the Java heap, for sizing runs without a collector.
         parse_bytes: upper bound of what else one packet leaves behind there: what a parse makes, what a library does.

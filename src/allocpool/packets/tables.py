@@ -103,9 +103,5 @@ def options_grid(table: pd.DataFrame, with_option: str, without: str) -> pd.Data
     """Return `options_table` for a reader, with a word for each side."""
     shown = table.drop(columns=["option", "huge_pages_mb"])
     shown[["without_ns", "with_ns"]] = table[["without_ns", "with_ns"]].map(stats.significant)
-    return shown.rename(
-        columns={
-            "without_ns": f"{without}, ns", "with_ns": f"{with_option}, ns", "why_not": "why not",
-            "text": f"cost {with_option} over {without}",
-        }
-    )  # fmt: skip
+    names = {"without_ns": f"{without}, ns", "with_ns": f"{with_option}, ns", "why_not": "why not"}
+    return shown.rename(columns=names | {"text": f"cost {with_option} over {without}"})

@@ -44,7 +44,8 @@ class Collector:
         stop_the_world: only full collections, which stop the program, move old objects. G1 also moves them in mixed
             collections, ZGC and Shenandoah while the program runs.
         concurrent: does part of its work on threads while the program runs.
-        never_frees: never collects (JEP 318), so that its trials are as long as its heap.
+        never_frees: never collects (JEP 318), so that its trials are as long as its heap: no choice for a program that
+            goes on, but a control that shows what a packet costs without collecting.
         exhausted_exit_status: of a JVM that ends when its heap is used up. Epsilon turns on
             ``ExitOnOutOfMemoryError`` (``epsilonArguments.cpp``), which ends with status 3 (``debug.cpp``).
         published_family: the published collector that it is, or may have been (see `allocpool.evidence.reference`);
@@ -70,30 +71,13 @@ class Collector:
     published_family: str | None = None
     published_pause_target_ms: Mapping[int, int] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        """Check that the flags are of releases that run here and have it; ValueError otherwise."""
-        if not self.flags or min(self.flags) < FEATURES[0] or max(self.flags) > (self.last or max(self.flags)):
-            raise ValueError(
-                f"collector {self.name}: flags from {sorted(self.flags)} on, "
-                f"not from releases between {FEATURES[0]} and {self.last or 'today'}"
-            )
-        if self.roomy_heap_mb < self.smallest_heap_mb:
-            raise ValueError(f"collector {self.name}: roomy_heap_mb is below {self.smallest_heap_mb}")
-
     def is_on(self, feature: int) -> bool:
         """Return whether the feature release has it."""
         return min(self.flags) <= feature <= (self.last or feature)
 
     def flags_on(self, feature: int) -> tuple[str, ...]:
-        """Return the flags that choose it on a feature release; ValueError where that does not have it."""
-        if not self.is_on(feature):
-            raise ValueError(f"Java {feature} has no collector {self.name}")
+        """Return the flags that choose it on a feature release that has it."""
         return self.flags[max(since for since in self.flags if since <= feature)]
-
-    @property
-    def is_control(self) -> bool:
-        """Whether it is no choice for a program that goes on, but shows what a packet costs without collecting."""
-        return self.never_frees
 
 
 _ZGC_THREADS = ("Director", "Driver", "Stat", "Uncommitter", "Unmapper", "Worker")

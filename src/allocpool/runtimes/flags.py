@@ -43,13 +43,11 @@ class Jvm:
 
     Attributes:
         module: Maven module under ``workloads/`` whose jars are its class path.
-        runtime: Java feature release.
-        collector: name of the collector.
+        runtime: feature release.
         heap_mb: largest heap, MiB.
         initial_heap_mb: heap at the start, MiB; the largest when None, so that growing it is not part of a measurement.
         pre_touch: commit the heap before the start, unless it starts smaller.
         direct_mb: limit of direct memory, MiB; the JVM's default when 0.
-        pause_target_ms: ``-XX:MaxGCPauseMillis``; the JVM's default when None.
         options: words of `JVM_OPTIONS`.
         unsafe: whether anything reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
         explicit_gc: whether ``System.gc()`` may collect: reclaiming direct memory depends on it, but JPype calls it
@@ -231,10 +229,8 @@ def check_huge_pages(collector: str) -> None:
 
 
 def try_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
-    """Try ``flags`` in a throw-away process, once: a JVM that refuses them would end the process that hosts it.
-
-    A log file in ``flags`` is replaced by a temporary one. Accepted flags are remembered on disk; refused ones are
-    tried again each time, because the machine may have changed.
+    """Try ``flags`` in a throw-away process with a temporary log: a JVM that refuses them would end the process that
+    hosts it. Accepted flags are remembered on disk; refused ones are tried again, because the machine may have changed.
     """
     answers, key = _answers(runtime, flags)
     if answers.get(key) != "":

@@ -1,4 +1,4 @@
-"""What a message costs by its size, by release, since the start, and by one change at a time; and as published."""
+"""What a message costs by its size, by release, and by one change at a time; and as published."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from allocpool.evidence.tables import means
 from allocpool.evidence.trials import counted, finished, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
-from allocpool.packets.labels import names_in
 from allocpool.packets.specs import Configuration, in_case_order
 from allocpool.packets.strategies import LAYOUTS
 from allocpool.packets.style import CASE_WORDS, COLOURS, by_collector, collector_and_strategy, points, strategy_looks
@@ -127,34 +126,6 @@ def why(changes: pd.DataFrame) -> Figure:
     log_axes(grid, "x", [*changes["low"], *changes["high"]])
     text = f"ns a message, the dearest first: {', '.join(order)}."
     return finish(grid, text, 2, handles=marks(_LOOKS), x="ns a message")
-
-
-def since_start(iterations: pd.DataFrame, trials: pd.DataFrame, case: str = "B") -> Figure:
-    """Draw ns a message against seconds since the first message: a panel per release with G1 and per collector of the
-    newest, a thin line per trial."""
-    here = trials[(trials["case"] == case) & trials["warm_up"].notna() & (trials["status"] == "ok")]
-    here = cell_data.without_options(here[here["strategy"].isin(["alloc", "pool"]) & (here["layout"] == "heap")])
-    here = here[(here["collector"] == "g1") | (here["runtime"] == here["runtime"].max())]
-    if here.empty:
-        return nothing("no trial with a warm-up to steady state")
-    rows = iterations.merge(here[["trial_id", "configuration", "strategy"]], on="trial_id")
-    since_s = (rows["end_ns"] - rows.groupby("trial_id")["start_ns"].transform("min")) / 1e9
-    # A quarter of a second each, so that single collections do not show.
-    rows = rows.assign(since_s=(since_s * 4).round() / 4)
-    each = rows.groupby(["configuration", "strategy", "trial_id", "since_s"], as_index=False)
-    rows = each.agg({"packets": "sum", "start_ns": "min", "end_ns": "max"})
-    names = names_in(here)
-    order = [names[configuration] for configuration in cell_data.configuration_order(here)]
-    rows = rows.assign(ns=(rows["end_ns"] - rows["start_ns"]) / rows["packets"], panel=rows["configuration"].map(names))
-    rows = rows[rows["since_s"] > 0]
-    grid = sns.relplot(
-        rows, x="since_s", y="ns", kind="line", hue="strategy", palette=COLOURS, units="trial_id", estimator=None,
-        linewidth=0.8, legend=False, **panels("panel", order, 2.0),
-    )  # fmt: skip
-    log_axes(grid, "y", rows["ns"])
-    handles = [mark(name, COLOURS[name], line="-") for name in strategy_looks(rows)]
-    text = f"ns a message by seconds since the first message, {len(here)} trials of {len(order)} configurations."
-    return finish(grid, text, 3, handles=handles, x="seconds since the first message", y="ns a message")
 
 
 def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:

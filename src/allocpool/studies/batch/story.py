@@ -1,4 +1,4 @@
-"""Tables of the page on batch about bytes a message, settings, flags, windows and runs of a minute; and its answer.
+"""Tables of the page on batch about bytes a message, settings, flags and runs of a minute; and its answer.
 
 Runs of a minute hold cycles of the old generation: does a longer measured window change the answer?
 """
@@ -57,21 +57,6 @@ def flags_table(profile: BatchProfile) -> pd.DataFrame:
     return rows.value_counts(sort=False).rename("configurations").reset_index().sort_values(["whose", "flag"])
 
 
-def windows(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return, by configuration and strategy, how many trials ended their warm-up how, after how many messages and
-    collections (medians), and what the first half minute costs over steady state (geometric mean)."""
-    done = cell_data.with_cost(trials).fillna({"window": "no collector", "warm_up": "by time"})
-    start = np.log((done["start_ns_per_packet"] / done["ns_per_packet"]).astype(float))
-    cells = done.assign(start=start).groupby(["configuration", "strategy", "window", "warm_up"], observed=True)
-    rows = cells.agg(
-        trials=("trial_id", "size"),
-        warmup_packets=("warmup_packets", "median"),
-        warmup_collections=("warmup_collections", "median"),
-        start_over_steady=("start", "mean"),
-    ).reset_index()
-    return rows.assign(start_over_steady=np.exp(rows["start_over_steady"]).round(2))
-
-
 _CELL = ["configuration", "case"]
 
 
@@ -86,8 +71,8 @@ def _ratios(trials: pd.DataFrame) -> pd.DataFrame:
     done = cell_data.with_cost(trials[trials["strategy"].isin(["alloc", "pool"])])
     done = done.assign(log=np.log(done["ns_per_packet"].astype(float)))
     cells = done.groupby([*_CELL, "strategy"], observed=True)["log"].agg(["mean", "size"]).unstack("strategy").dropna()
-    ratio = np.exp(cells[("mean", "alloc")] - cells[("mean", "pool")])
-    return pd.DataFrame({"ratio": ratio, "n": cells[["size"]].min(axis=1).astype(int)})
+    ratio = np.exp(cells["mean", "alloc"] - cells["mean", "pool"])
+    return pd.DataFrame({"ratio": ratio, "n": np.minimum(cells["size", "alloc"], cells["size", "pool"]).astype(int)})
 
 
 def compared_with_minutes(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:

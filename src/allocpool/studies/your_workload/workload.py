@@ -291,7 +291,7 @@ class Workload(BaseModel):
             return ("",)
         if self.collector != CHOOSE:
             return (self.collector,)
-        return tuple(name for name in collectors_on(self.runtime) if not collector_named(name).is_control)
+        return tuple(name for name in collectors_on(self.runtime) if not collector_named(name).never_frees)
 
     def live_in_mb(self, strategy: str = POOL) -> tuple[float, float]:
         """Return what is alive at a time, MiB: in the heap, and in direct or native memory."""
