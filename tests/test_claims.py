@@ -15,6 +15,7 @@ from allocpool.evidence.claims import (
     AS_PUBLISHED,
     EQUIVALENT,
     MIXED,
+    NOT_TESTED,
     OPEN,
     OTHER_WAY,
     REFUTED,
@@ -24,7 +25,6 @@ from allocpool.evidence.claims import (
     Verdict,
     published_says,
 )
-from allocpool.evidence.tables import NOT_TESTED
 from allocpool.packets.comparisons import (
     NOW,
     SET_UPS,
@@ -190,7 +190,7 @@ def test_then_and_now_are_judged_apart() -> None:
 @pytest.mark.parametrize("blocks", [1, 4])
 def test_fewer_than_five_blocks_decide_nothing(blocks: int) -> None:
     found = verdicts(true_to_article, blocks=blocks, configurations=(*java(THEN, "epsilon"), *CPP))
-    assert {found[claim.id, name].outcome for claim in ORDERINGS for name in claim.set_ups} == {OPEN}
+    assert {found[claim.id, name].outcome for claim in ORDERINGS for name in claim.set_ups} <= {OPEN, NOT_TESTED}
 
 
 def test_the_best_is_judged_against_every_rival() -> None:

@@ -14,7 +14,7 @@ import synthetic
 from allocpool import findings
 from allocpool.decisions import EFFECT
 from allocpool.errors import UserError, unknown_choice
-from allocpool.evidence import tables
+from allocpool.evidence import claims, tables
 from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, Missing, evaluate
 
 Configurations = tuple[tuple[object, ...], ...]
@@ -77,10 +77,10 @@ def claim(name: str, shown: str, ratio: float = 2.0) -> Claim[float]:
 
 
 def test_claims_have_addresses_and_not_tested_is_not_open() -> None:
-    claims = [claim("d", NOT_MEASURED), claim("a", AS_PUBLISHED), claim("c", OPEN), claim("b", OTHER_WAY, 0.5)]
-    part = tables.Judged(evaluate(claims, 0.0), "02_batch", "Batch?")
+    some = [claim("d", NOT_MEASURED), claim("a", AS_PUBLISHED), claim("c", OPEN), claim("b", OTHER_WAY, 0.5)]
+    part = tables.Judged(evaluate(some, 0.0), "02_batch", "Batch?")
     rows = tables.claim_rows([part])
-    assert rows["verdict"].tolist() == [tables.NOT_TESTED, "reproduced", "inconclusive", "refuted"]
+    assert rows["verdict"].tolist() == [claims.NOT_TESTED, "reproduced", "inconclusive", "refuted"]
     assert rows["effect"].tolist()[1::2] == [2.0, 0.5]
     first_page = tables.claims_table([part], "Claims", whole=False).html
     own_page = tables.verdicts_table(part.verdicts).html
@@ -92,16 +92,16 @@ def test_claims_have_addresses_and_not_tested_is_not_open() -> None:
 @pytest.mark.parametrize(
     ("reasons", "word"),
     [
-        (["this machine has 2 processors"], tables.CANNOT), ([], tables.NOT_TESTED),
-        (["this machine has 2 processors", "not part of this campaign"], tables.NOT_TESTED),
+        (["this machine has 2 processors"], claims.CANNOT), ([], claims.NOT_TESTED),
+        (["this machine has 2 processors", "not part of this campaign"], claims.NOT_TESTED),
     ],
 )  # fmt: skip
 def test_a_claim_that_the_machine_can_not_test_is_reported_from_one_that_the_campaign_left_out(
     reasons: list[str], word: str
 ) -> None:
-    (verdict,) = evaluate([claim("a", NOT_MEASURED)], 0.0)
     missing = tuple(Missing("a machine of many processors", why) for why in reasons)
-    assert tables.outcome_of(replace(verdict, missing=missing)) == word
+    found = Evidence(pd.DataFrame({"shown": [NOT_MEASURED]}), missing)
+    assert claims.judge(replace(claim("a", NOT_MEASURED), evidence=lambda _: found), 0.0).outcome == word
 
 
 def test_a_refusal_renders_itself_in_one_line() -> None:

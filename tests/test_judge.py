@@ -20,7 +20,9 @@ from allocpool.evidence.claims import (
     AS_PUBLISHED,
     EQUIVALENT,
     MIXED,
+    NO_DIFFERENCE,
     NOT_MEASURED,
+    NOT_TESTED,
     OPEN,
     OTHER_WAY,
     REFUTED,
@@ -73,7 +75,8 @@ def evidence(*shown: str, missing: tuple[Missing, ...] = ()) -> Evidence:
         ((NOT_MEASURED, OTHER_WAY), REFUTED),
         ((OPEN, OTHER_WAY), REFUTED),
         ((EQUIVALENT,), OPEN),
-        ((), OPEN),
+        ((), NOT_TESTED),
+        ((NOT_MEASURED,), NOT_TESTED),
     ],
 )
 def test_one_row_refutes_and_only_all_reproduce(shown: tuple[str, ...], outcome: str) -> None:
@@ -106,7 +109,7 @@ def test_a_claim_about_frequency_tests_frequency(asks: Frequency, outcomes: dict
     assert {count: judge(some, shown(count, OTHER_WAY)).outcome for count in outcomes} == outcomes
     undecided = {count: judge(some, shown(count, EQUIVALENT)).outcome for count in outcomes}
     assert undecided == {count: REPRODUCED if outcome == REPRODUCED else OPEN for count, outcome in outcomes.items()}
-    assert judge(some, evidence()).outcome == OPEN
+    assert judge(some, evidence()).outcome == NOT_TESTED
 
 
 def test_what_the_source_itself_says_is_counted_and_set_ups_are_judged_apart() -> None:
@@ -200,7 +203,7 @@ def campaigns(
         outcomes, shown = [], 0
         for k, pair in enumerate(page):
             as_published = shown_by(list(p[k]), list(p_against[k])).count(AS_PUBLISHED)
-            outcomes.append(outcome_of(*pair, as_published))
+            outcomes.append(outcome_of(pair, as_published))
             shown += as_published
         yield outcomes, shown
 
@@ -232,6 +235,22 @@ def test_what_is_true_is_reproduced_and_its_reverse_refuted(rows: int) -> None:
         result = [name for outcomes, _ in campaigns(10, rows, [ratio], 10) for name in outcomes]
         assert result.count(outcome) > 0.9 * len(result)
         assert set(result) <= {outcome, OPEN}
+
+
+@pytest.mark.parametrize(("asks", "rows", "equal", "outcome"), [
+    ("every", 4, 4, NO_DIFFERENCE), ("every", 4, 3, OPEN), ("most", 6, 4, NO_DIFFERENCE), ("most", 6, 2, REPRODUCED),
+])  # fmt: skip
+def test_a_claim_of_a_difference_ends_where_there_is_none_that_matters(
+    asks: Frequency, rows: int, equal: int, outcome: str
+) -> None:
+    rng = np.random.default_rng(3)
+    orderings = [
+        Ordering("a", "b", decisions.compare(*(ratio * np.exp(0.01 * rng.standard_normal(10)) for ratio in (true, 1))))
+        for true in [0.999] * equal + [2.0] * (rows - equal)
+    ]
+    found = judge(replace(claim(asks=asks), evidence=lambda _: of_orderings(orderings)), 0.0)
+    assert (found.outcome, found.p_equal <= STATED) == (outcome, outcome == NO_DIFFERENCE)
+    assert (found.evidence["shown"] == EQUIVALENT).sum() == equal
 
 
 def test_four_trials_decide_nothing_whatever_the_ratio() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from allocpool import decisions
 from allocpool.evidence import claims
+from allocpool.pace import paces
 from allocpool.studies.instrument import errors, proof
 
 
@@ -72,7 +73,26 @@ def test_claims_are_judged_wrongly_no_more_often_than_stated() -> None:
         assert rates.loc[~so, claims.REPRODUCED].max() <= allowed
         turned = rates["truth"] == proof.REVERSED
         assert rates.loc[~turned, [claims.REFUTED, claims.MIXED]].to_numpy().max() <= allowed
+        assert rates.loc[so | turned, claims.NO_DIFFERENCE].max() <= allowed
         assert rates.loc[so, claims.REPRODUCED].max() > 0.7
+
+
+def test_costs_over_the_machines_pace_miss_no_more_often_and_are_narrower() -> None:
+    again = proof.paces(200)
+    for rates in (again, proof.load("paces")):
+        assert rates["missed"].max() <= proof.highest_allowed(rates["repetitions"].iloc[0])
+        moving = ~rates["machine"].isin(["steady", "outliers"])
+        assert rates.loc[moving, "width"].max() < 1 and rates.loc[~moving, "width"].max() < 1.01
+
+
+def test_the_pace_is_that_of_the_neighbours_and_none_where_they_share_nothing() -> None:
+    rng = np.random.default_rng(4)
+    cells = np.concatenate([rng.permutation(20) for _ in range(10)])
+    pace, own = np.exp(np.sin(np.arange(200) / 15)), np.exp(0.05 * rng.standard_normal(200))
+    found = paces(pace * own * (1.0 + cells), cells.tolist())
+    assert np.corrcoef(np.log(found), np.log(pace))[0, 1] > 0.95
+    assert np.log(paces(own, cells.tolist())).std() < 0.2 * np.log(own).std()
+    assert (paces([1.0, 2.0], ["a", "b"]) == 1).all() and paces([], []).size == 0
 
 
 def test_what_the_page_shows_is_of_this_judge() -> None:

@@ -1,15 +1,17 @@
 """One judge of claims: a claim is a conclusion, published or our own, restated as a test that fresh data can fail.
 
-A study turns its data into *evidence*: a row per comparison with two p values, ``p`` for the claim and ``p_against``
-for the reverse beyond the equivalence margin. A row is shown as published, the other way round, equivalent or
-inconclusive.
+A study turns its data into *evidence*: a row per comparison with p values, ``p`` for the claim, ``p_against`` for the
+reverse beyond the equivalence margin, and ``p_equal`` for a difference within it, of a claim that there is one. A row
+is shown as published, the other way round, equivalent or inconclusive.
 
 A claim about every row is *reproduced* when each is as published (intersection-union: Berger, "Multiparameter
 hypothesis testing and acceptance sampling", Technometrics 24, 1982), and *refuted* when at least one is reversed,
 adjusted for the number of rows (Holm, Scandinavian Journal of Statistics 6, 1979). A claim about most rows uses the
 partial conjunction of both (Benjamini and Heller, "Screening for partial conjunction hypotheses", Biometrics 64, 2008).
-Refuted with some rows as published is *mixed*; anything else is *inconclusive*. Of the verdicts of a page at most one
-in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57, 1995).
+Where every row, of a claim about most of them every second one, is equivalent or reversed, it is *refuted: no
+difference that matters*. Refuted with some rows as published is *mixed*. Without any figure a claim is *not tested*, or
+can't be on this machine; anything else is *inconclusive*. Of the verdicts of a page at most one in twenty is false in
+expectation (Benjamini and Hochberg, JRSS B 57, 1995).
 
 A claim keeps the words of its source even where the source's own figures deny it: these go through the same rows. A
 claim on several *set-ups* has a verdict on each.
@@ -17,6 +19,7 @@ claim on several *set-ups* has a verdict on each.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +35,9 @@ from allocpool.decisions import ALPHA, Comparison, Decision
 
 OPEN = "inconclusive"
 REPRODUCED, REFUTED, MIXED = "reproduced", "refuted", "mixed"
-OUTCOMES = (REPRODUCED, REFUTED, MIXED, OPEN)
+NO_DIFFERENCE = "refuted: no difference that matters"
+NOT_TESTED, CANNOT = "not tested", "this machine can't"
+OUTCOMES = (REPRODUCED, REFUTED, NO_DIFFERENCE, MIXED, OPEN, NOT_TESTED, CANNOT)
 AS_PUBLISHED, EQUIVALENT, OTHER_WAY, NOT_MEASURED = (
     "as published", "no difference that matters", "the other way round", "not measured",
 )  # fmt: skip
@@ -132,7 +137,7 @@ class Claim(Generic[Data]):
 @dataclass(frozen=True)
 class Verdict:
     """The outcome of a claim on one set-up (empty where there is but one), with the rows of evidence behind it, what
-    the data lack, and the adjusted p values of the claim and of its reverse."""
+    the data lack, and the adjusted p values of the claim, of its reverse, and of no difference that matters."""
 
     claim: Claim[Any]
     outcome: str
@@ -142,6 +147,7 @@ class Verdict:
     set_up: str = ""
     p: float = 1.0
     p_against: float = 1.0
+    p_equal: float = 1.0
 
 
 def judge(claim: Claim[Data], data: Data, set_up: str = "") -> Verdict:
@@ -168,20 +174,29 @@ def judged_together(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _judged_together(asked: Sequence[tuple[Claim[Any], Evidence, str]]) -> list[Verdict]:
-    chances = adjusted([_chances(claim, evidence) for claim, evidence, _ in asked])
-    return [
-        Verdict(
-            claim,
-            outcome_of(*pair, evidence.count(AS_PUBLISHED), claim.needs_all and bool(evidence.missing)),
-            claim.sentence(evidence), evidence.rows, evidence.missing, set_up, *pair,
+    every = adjusted([_chances(claim, evidence) for claim, evidence, _ in asked])
+    verdicts = []
+    for (claim, evidence, set_up), chances in zip(asked, every, strict=True):
+        lacking = claim.needs_all and bool(evidence.missing)
+        outcome = outcome_of(chances, evidence.count(AS_PUBLISHED), lacking)
+        if outcome == OPEN and evidence.measured.empty:
+            here = [item.why.startswith("this machine") for item in evidence.missing]
+            outcome = CANNOT if here and all(here) else NOT_TESTED
+        verdicts.append(
+            Verdict(claim, outcome, claim.sentence(evidence), evidence.rows, evidence.missing, set_up, *chances)
         )
-        for (claim, evidence, set_up), pair in zip(asked, chances, strict=True)
-    ]  # fmt: skip
+    return verdicts
 
 
-def _chances(claim: Claim[Any], evidence: Evidence) -> tuple[float, float]:
-    rows = (_column(evidence, "p", AS_PUBLISHED), _column(evidence, "p_against", OTHER_WAY))
-    return chances_of(*rows, claim.asks, claim.refuted_by)
+def _chances(claim: Claim[Any], evidence: Evidence) -> tuple[float, ...]:
+    p, p_against = _column(evidence, "p", AS_PUBLISHED), _column(evidence, "p_against", OTHER_WAY)
+    chances = chances_of(p, p_against, claim.asks, claim.refuted_by)
+    if "p_equal" not in evidence.rows or evidence.rows["p_equal"].isna().all():
+        return chances
+    equal = evidence.rows["p_equal"].astype(float).fillna(1.0)
+    either = [min(1.0, 2 * min(pair)) for pair in zip(p_against, equal, strict=True)]
+    enough = len(p) - _LEAST_ROWS["most"](len(p)) + 1 if claim.asks == "most" else len(p)
+    return *chances, partial_conjunction(either, enough)
 
 
 def chances_of(
@@ -212,20 +227,24 @@ def partial_conjunction(chances: Sequence[float], least: int) -> float:
     return min(1.0, (len(chances) - least + 1) * sorted(chances)[least - 1])
 
 
-def adjusted(chances: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Adjust both p values of each claim of a page together, by Benjamini and Hochberg."""
+def adjusted(chances: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
+    """Adjust the p values of each claim of a page together, by Benjamini and Hochberg."""
     if not chances:
         return []
-    values = np.clip(np.array(chances, dtype=float), 0.0, 1.0)
-    together = scipy_stats.false_discovery_control(values, axis=None).reshape(values.shape)
-    return [(float(p), float(against)) for p, against in together]
+    values = np.clip(np.array(list(itertools.chain(*chances)), dtype=float), 0.0, 1.0)
+    together = iter(scipy_stats.false_discovery_control(values).tolist())
+    return [tuple(itertools.islice(together, len(each))) for each in chances]
 
 
-def outcome_of(p: float, p_against: float, as_published: int, lacking: bool = False) -> str:
-    """Return the outcome by adjusted p values, the number of rows as published, and whether needed data are lacking."""
+def outcome_of(chances: Sequence[float], as_published: int, lacking: bool = False) -> str:
+    """Return the outcome by the adjusted p values of the claim, of its reverse and perhaps of no difference that
+    matters, the number of rows as published, and whether needed data are lacking."""
+    p, p_against, *p_equal = chances
     if p_against <= ALPHA:
         return MIXED if as_published else REFUTED
-    return REPRODUCED if p <= ALPHA and not lacking else OPEN
+    if p <= ALPHA:
+        return OPEN if lacking else REPRODUCED
+    return NO_DIFFERENCE if min(p_equal, default=1.0) <= ALPHA else OPEN
 
 
 def shown_by(p: Sequence[float], p_against: Sequence[float], equivalent: Sequence[bool] | None = None) -> list[str]:
@@ -299,6 +318,12 @@ class Ordering:
         return math.nan if self.comparison.ratio is None else self.comparison.p_below(1 / self.comparison.effect)
 
     @property
+    def p_equal(self) -> float:
+        """The p value of no difference that matters, where a difference was expected; else NaN."""
+        known = self.chances is None and self.factor == 1.0 and self.comparison.ratio is not None
+        return self.comparison.p_equal if known else math.nan
+
+    @property
     def equivalent(self) -> bool:
         """Whether the two are shown to be equivalent, where a difference was expected."""
         return self.comparison.equivalent
@@ -317,19 +342,24 @@ class Equality(Ordering):
         return math.nan if self.comparison.ratio is None else self.comparison.p_unequal
 
     @property
+    def p_equal(self) -> float:
+        return math.nan
+
+    @property
     def equivalent(self) -> bool:
         return False
 
 
 def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ()) -> Evidence:
     """Return orderings as evidence: a row each with larger, smaller, ratio (of the two), low, high, trials, remark
-    (what an average hides, with the trimmed ratio), p, p_against, shown."""
+    (what an average hides, with the trimmed ratio), p, p_against, p_equal, shown."""
     p, p_against = [item.p for item in orderings], [item.p_against for item in orderings]
     shown = shown_by(p, p_against, [item.equivalent for item in orderings])
     rows = []
     for item, *chances, word in zip(orderings, p, p_against, shown, strict=True):
         ratio = item.comparison.ratio
         figures = (ratio.estimate, ratio.low, ratio.high, ratio.trials) if ratio else (np.nan, np.nan, np.nan, 0)
+        chances.append(item.p_equal)
         rows.append([item.larger, item.smaller, *figures, _remark(item.comparison.decision), *chances, word])
     lacking = [
         gap
@@ -337,7 +367,7 @@ def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ())
         if word == NOT_MEASURED
         for gap in item.gaps or (Missing(f"{item.larger} over {item.smaller}", item.why_not),)
     ]
-    columns = ["larger", "smaller", "ratio", "low", "high", "trials", "remark", "p", "p_against", "shown"]
+    columns = ["larger", "smaller", "ratio", "low", "high", "trials", "remark", "p", "p_against", "p_equal", "shown"]
     return Evidence(pd.DataFrame(rows, columns=columns), tuple(dict.fromkeys([*missing, *lacking])))
 
 

@@ -161,6 +161,10 @@ class _NotLess(Ordering):
         return math.nan if self.comparison.ratio is None else self.comparison.p_above(1 / self.comparison.effect)
 
     @property
+    def p_equal(self) -> float:
+        return math.nan
+
+    @property
     def equivalent(self) -> bool:
         return False
 
@@ -202,6 +206,10 @@ class Cheapest(Ordering):
     @property
     def p_against(self) -> float:
         return math.nan if self.comparison.ratio is None else self._chances[1]
+
+    @property
+    def p_equal(self) -> float:
+        return math.nan if self.comparison.ratio is None or self.factor != 1.0 else self._chances[2]
 
     @property
     def equivalent(self) -> bool:

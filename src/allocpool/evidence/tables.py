@@ -18,8 +18,11 @@ from allocpool import stats
 from allocpool.decisions import Comparison
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
+    CANNOT,
     MIXED,
+    NO_DIFFERENCE,
     NOT_MEASURED,
+    NOT_TESTED,
     OPEN,
     OTHER_WAY,
     REFUTED,
@@ -31,10 +34,6 @@ from allocpool.evidence.claims import (
 from allocpool.evidence.shown import Nothing, Shown, region
 from allocpool.evidence.trials import spelled_out
 
-NOT_TESTED = "not tested"
-"""Of a claim of whose comparisons none was measured."""
-CANNOT = "this machine can't"
-"""Of a claim that was not tested since the machine lacks what it takes."""
 _AFTER_DECIDED = {OPEN: 1, NOT_TESTED: 2, CANNOT: 3}
 _NUMBERS = ("effect", "from", "to", "n")
 _COLUMNS = ("claim", "verdict", "judged on", *_NUMBERS, "evidence", "its own figures", "missing", "source")
@@ -53,14 +52,6 @@ class Judged:
     title: str = ""
 
 
-def outcome_of(verdict: Verdict) -> str:
-    """Return the verdict in a word; an inconclusive one without any figure is not tested, or can't be here."""
-    if verdict.outcome != OPEN or (verdict.evidence["shown"] != NOT_MEASURED).any():
-        return verdict.outcome
-    lacks = [item.why.startswith("this machine") for item in verdict.missing]
-    return CANNOT if lacks and all(lacks) else NOT_TESTED
-
-
 def claim_rows(judged: Iterable[Judged]) -> pd.DataFrame:
     """Return a row per verdict, with the comparison that decides it (effect, above 1 as claimed, its interval, trials).
 
@@ -71,7 +62,7 @@ def claim_rows(judged: Iterable[Judged]) -> pd.DataFrame:
         {
             "claim": verdict.claim.text, "source": verdict.claim.source,
             "its own figures": published_says(verdict.claim), "judged on": verdict.set_up,
-            "verdict": outcome_of(verdict), **_deciding(verdict), "found": verdict.sentence,
+            "verdict": verdict.outcome, **_deciding(verdict), "found": verdict.sentence,
             "missing": missing_in_words(verdict.missing), "id": verdict.claim.id, "page": part.page,
         }
         for part in judged
@@ -86,7 +77,7 @@ def _deciding(verdict: Verdict) -> dict[str, float]:
     if not {"ratio", "p", "p_against"} <= set(rows) or not rows["ratio"].notna().any():
         return dict.fromkeys(_NUMBERS, math.nan)
     known = rows[rows["ratio"].notna()]
-    against = verdict.outcome in (REFUTED, MIXED)
+    against = verdict.outcome in (REFUTED, NO_DIFFERENCE, MIXED)
     chance, is_shown = ("p_against", OTHER_WAY) if against else ("p", AS_PUBLISHED)
     # Exact evidence has no p values.
     chances = known[chance].astype(float).fillna((known["shown"] != is_shown).astype(float))
@@ -143,7 +134,7 @@ def _decided_first(judged: Sequence[Judged]) -> list[Judged]:
             parts.setdefault((part.page, verdict.claim.id), []).append(verdict)
     titles = {part.page: part.title for part in judged}
     each = [Judged(verdicts, page, titles[page]) for (page, _), verdicts in parts.items()]
-    return sorted(each, key=lambda part: min(_AFTER_DECIDED.get(outcome_of(verdict), 0) for verdict in part.verdicts))
+    return sorted(each, key=lambda part: min(_AFTER_DECIDED.get(verdict.outcome, 0) for verdict in part.verdicts))
 
 
 def verdicts_table(
@@ -167,7 +158,7 @@ def _folded(texts: Sequence[str]) -> str:
 def evidence_texts(verdict: Verdict) -> list[str]:
     """Return the numbers behind a verdict, a line per comparison."""
     lines = []
-    for item in verdict.evidence.drop(columns=["p", "p_against"], errors="ignore").to_dict("records"):
+    for item in verdict.evidence.drop(columns=["p", "p_against", "p_equal"], errors="ignore").to_dict("records"):
         shown = item.pop("shown")
         if "larger" in item:
             remark = f" ({item['remark']})" if item.get("remark") else ""

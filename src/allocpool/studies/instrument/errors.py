@@ -38,7 +38,7 @@ def power_table() -> pd.DataFrame:
 
 def shown() -> list[tables.TableOrWords]:
     """Return every table, in the order of the questions: is it wrong, do its intervals hold, what does it see."""
-    wrong, found, outcomes = map(proof.load, ("false_verdicts", "found", "claim_errors"))
+    wrong, found, outcomes, paces = map(proof.load, ("false_verdicts", "found", "claim_errors", "paces"))
     cells = {third: f"{third} cells ({sigma:.0%})" for third, sigma in proof.THIRDS.items()}
     names = {
         "found": "true differences found", "of_verdicts": "false, of verdicts",
@@ -55,6 +55,13 @@ def shown() -> list[tables.TableOrWords]:
         tables.plain_table(
             coverage_table(), "How often intervals hold the truth",
             "A star: too low by more than chance. Verdicts rest on the intervals at every look alone.",
+        ),
+        tables.plain_table(
+            _shares(paces, ["machine", "comparisons", "n", "width"], {
+                "missed_raw": "intervals that miss, as measured", "missed": "adjusted for the pace",
+            }).round({"width": 2}),
+            "Costs adjusted for the machine's pace by the trials before and after",
+            "Width: of the adjusted interval over that of costs as measured.",
         ),
         tables.plain_table(
             power_table(), "Smallest true ratio found with a chance of 80%",

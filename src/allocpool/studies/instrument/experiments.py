@@ -46,6 +46,22 @@ def usual(trials: pd.DataFrame) -> pd.DataFrame:
     return trials[trials["control"].isna()]
 
 
+def as_measured(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return trials whose costs have the machine's pace in them; see `allocpool.pace`."""
+    return trials.assign(ns_per_packet=trials["ns_per_packet"] * trials["pace"].fillna(1.0))
+
+
+def in_time(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return each trial in the order in which they ran: minutes (since the first), cost (as measured, over the
+    geometric mean of its cell) and pace."""
+    done = as_measured(cell_data.with_cost(trials)).sort_values("started_utc")
+    logs = done["ns_per_packet"].astype(float).map(math.log)
+    own = logs - logs.groupby([done[key] for key in _CELL], observed=True).transform("mean")
+    started = pd.to_datetime(done["started_utc"])
+    minutes = (started - started.min()).dt.total_seconds() / 60
+    return pd.DataFrame({"minutes": minutes, "cost": np.exp(own), "pace": done["pace"]}).reset_index(drop=True)
+
+
 def _with_option(trials: pd.DataFrame, word: str) -> Iterator[tuple[list[str], pd.Series, pd.Series]]:
     """Each cell with an option: its keys without it, its costs by block without it and with it."""
     field, value, _ = OPTIONS[word]

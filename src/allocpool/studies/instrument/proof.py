@@ -343,19 +343,21 @@ def paces(repetitions: int = 2_000) -> pd.DataFrame:
 
 
 def _paced_campaign(rng: np.random.Generator, machine: str, comparisons: int, n: int) -> tuple[Flags, Flags, Array]:
+    """One campaign, adjusted at each look by the trials until then: which intervals missed as measured, which adjusted,
+    and the widths of the latest."""
     sigma = np.repeat(np.resize(list(THIRDS.values()), comparisons), 2)
-    cell = np.concatenate([rng.permutation(2 * comparisons) for _ in range(n)])
+    cell = np.concatenate([rng.permutation(sigma.size) for _ in range(n)])
     logs = sigma[cell] * (rng.standard_normal(cell.size) + MACHINES[machine](rng, cell))
-    by_cell = np.argsort(cell, kind="stable")
-    missed, widths = [], []
-    for costs in (logs, logs - np.log(pace.paces(np.exp(logs), cell.tolist()))):
-        sides = costs[by_cell].reshape(comparisons, 2, n)
-        ever = np.zeros(comparisons, dtype=bool)
-        for look in (size for size in decisions.LOOKS if size <= n):
-            low, high = decisions.repeated_interval(sides[:, 0, :look], sides[:, 1, :look], decisions.ALPHA)
-            ever |= (low > 0) | (high < 0)
-        missed.append(ever)
-        widths.append(high - low)
+    missed = np.zeros((2, comparisons), dtype=bool)
+    widths = np.ones((2, comparisons))
+    for look in (size for size in decisions.LOOKS if size <= n):
+        so_far, cells = logs[: look * sigma.size], cell[: look * sigma.size]
+        by_cell = np.argsort(cells, kind="stable")
+        for k, costs in enumerate((so_far, so_far - np.log(pace.paces(np.exp(so_far), cells.tolist())))):
+            sides = costs[by_cell].reshape(comparisons, 2, look)
+            low, high = decisions.repeated_interval(sides[:, 0], sides[:, 1], decisions.ALPHA)
+            missed[k] |= (low > 0) | (high < 0)
+            widths[k] = high - low
     return missed[0], missed[1], widths[1] / widths[0]
 
 

@@ -80,7 +80,7 @@ def rate_text(facts: Mapping[Any, Any] | pd.Series) -> str:
 
 def verdict(measured: Mapping[str, pd.DataFrame], target_ms: float) -> str:
     """Return the page's headline: the highest throughput within the target, and two conclusions."""
-    every = {item.claim.id: tables.outcome_of(item) for item in verdicts(measured, target_ms)}
+    every = {item.claim.id: item.outcome for item in verdicts(measured, target_ms)}
     found = held(measured["trials"], measured["searches"], target_ms)
     return (
         f"{_highest(found, target_ms)} That a processor left to the collector shortens latency: "
