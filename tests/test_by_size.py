@@ -133,11 +133,11 @@ def test_by_bytes_each_size_is_judged() -> None:
     ]  # fmt: skip
     trials = pd.DataFrame(rows)
     found = story.by_bytes(trials).set_index(["configuration", "bytes"])
-    assert found.loc[("G1, JDK 25", 64), "verdict"] == "allocate"
-    assert found.loc[("G1, JDK 25", 1024), "verdict"] == "no difference"
-    assert found.loc[("C++, glibc", 65536), "verdict"] == "pool"
-    assert found.loc[("C++, glibc", 65536), "alive"] == 32
+    assert found.loc[("G1, JDK 25, array buffers", 64), "verdict"] == "allocate"
+    assert found.loc[("G1, JDK 25, array buffers", 1024), "verdict"] == "no difference"
+    assert found.loc[("C++ malloc", 65536), "verdict"] == "pool"
+    assert found.loc[("C++ malloc", 65536), "alive"] == 32
     panels = {axis.get_title(): axis for axis in plots.by_bytes(trials).axes}
-    assert {"G1, JDK 25", "C++, glibc"} <= set(panels)
+    assert {"G1, JDK 25, array buffers", "C++ malloc"} <= set(panels)
     assert not plots.by_bytes(trials.iloc[:0]).axes[0].lines
     assert story.by_bytes(trials.iloc[:0]).empty

@@ -19,11 +19,8 @@ COLLECTIONS = 3
 
 
 def lap_packets(pool_size: int, queue_size: int, stored_count: int, pool_reuse: str) -> int:
-    """Return the packets of one lap: as many as circulate.
-
-    These are the most that are in use at once, since a packet is obtained before one is freed. A pool that hands out
-    first what came back first (``fifo``) sweeps all that it holds.
-    """
+    """Return the packets of one lap, as many as circulate: the most that are in use at once, since a packet is obtained
+    before one is freed. A pool that hands out first what came back first (``fifo``) sweeps all that it holds."""
     in_use = queue_size + stored_count + 1
     return max(pool_size, in_use) if pool_reuse == "fifo" else in_use
 

@@ -31,7 +31,6 @@ CASES: dict[str, int] = {"A": 1_000, "A10k": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1: case A as in the code that made the published figures, A10k
 as the article's text has it."""
 PUBLISHED_CASES = ("A", "B", "C")
-"""Those of the published tables."""
 
 
 def case_size(case: str) -> int:
@@ -51,7 +50,6 @@ def case_of(value: object) -> str:
 
 
 Case = Annotated[str, BeforeValidator(case_of)]
-"""How many messages are alive: a published case, or their number at scale 1."""
 
 
 def in_case_order(cases: Iterable[str]) -> list[str]:
@@ -60,7 +58,6 @@ def in_case_order(cases: Iterable[str]) -> list[str]:
 
 
 BUFFER_BYTES = 1024
-"""Of a packet's buffer."""
 BOOST_POOL = "boost_pool"
 RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
 """Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
@@ -73,7 +70,6 @@ MOST_PACKETS = 2**30
 """In a pool, a queue or a store: Java counts them in ints, and C++ is to hold the same."""
 SET_UP_S: dict[Language, float] = {"java": 1.2, "cpp": 0.6}
 """From the start of a trial's process to its first packet, without what grows with sizes."""
-_SET_UP_NS_PER_PACKET: dict[Language, float] = {"java": 400.0, "cpp": 150.0}
 DEFAULT_SEED = 20_190_117
 DEFAULT_RUNTIME = FEATURES[-1]
 DEFAULT_COLLECTOR = "g1"
@@ -298,7 +294,6 @@ class Configuration(Options):
 
 
 ConfigurationKey = Annotated[str, AfterValidator(lambda text: Configuration.parse(text).key)]
-"""A configuration as profiles write it."""
 
 
 def _is_java(spec: dict[str, Any]) -> bool:
@@ -427,8 +422,8 @@ class PacketsSpec(ProgramSpec, Options):
 
     def set_up_seconds(self) -> float:
         """Return about how long it takes until queue and store are full: process, JVM, pool, packets."""
-        cost_ns = _SET_UP_NS_PER_PACKET[self.language]
-        return SET_UP_S[self.language] + cost_ns * (self.pool_size + self.fill_packets) / 1e9
+        cost_ns = {"java": 400.0, "cpp": 150.0}[self.language] * (self.pool_size + self.fill_packets)
+        return SET_UP_S[self.language] + cost_ns / 1e9
 
     @property
     def out_at_once(self) -> int:
@@ -437,7 +432,7 @@ class PacketsSpec(ProgramSpec, Options):
 
     @property
     def row(self) -> Layout:
-        """What there is to know of the layout."""
+        """Its layout."""
         return layout_of(self.language, self.layout)
 
     @property

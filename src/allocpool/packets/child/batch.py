@@ -37,11 +37,8 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> BatchOutc
 
 
 def _window(work: packets.Packets, spec: dict[str, Any], folder: Path) -> tuple[list[Iteration], int | None]:
-    """Measure until the window holds what was asked for, or is at its longest.
-
-    Returns:
-        Its iterations, and the bytes that this thread allocated on the Java heap; None in C++.
-    """
+    """Measure until the window holds what was asked for, or is at its longest; return its iterations, and the bytes
+    that this thread allocated on the Java heap (None in C++)."""
     log = folder / "gc.log"
     seen = Collections(log, PAUSING, from_start=True)
     lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"], spec["pool_reuse"])

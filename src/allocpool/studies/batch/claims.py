@@ -138,16 +138,13 @@ def _today_cells(trials: pd.DataFrame) -> Cells:
     for (configuration, strategy), group in done.groupby(["configuration", "strategy"], observed=True):
         row: Any = group.iloc[0]
         facts = {name: row[name] for name in ("layout", "collector", "runtime", "strategy")}
-        facts |= {
-            "last_before_26": facts["runtime"] == before,
-            "since": max(s for s in _SINCE if s <= facts["runtime"]),
-        }
+        facts["last_before_26"] = row["runtime"] == before
+        facts["since"] = max(since for since in _SINCE if since <= row["runtime"])
         for metric in ("steady", "start over steady"):
             # In the order of the table: what another plan measured of a cell comes last.
             values = group[metric].dropna().astype(float)
-            cells.append(
-                Cell({**facts, "metric": metric}, f"{strategy}, {names[str(configuration)]}", values, "no figure")
-            )
+            label = f"{strategy}, {names[str(configuration)]}"
+            cells.append(Cell({**facts, "metric": metric}, label, values, "no figure"))
     return Cells(cells, ("layout", "collector", "runtime", "strategy", "metric"))
 
 
@@ -155,11 +152,8 @@ TODAY = claims_of("batch", _today_cells, file="today.yaml")
 
 
 def of_today(*trials: pd.DataFrame) -> list[Verdict]:
-    """Return the verdicts of our own claims on trials of one machine at the published sizes.
-
-    Only trials take part whose window pays for all that it causes: it holds a complete cycle of the old generation, or
-    the program allocates nothing.
-    """
+    """Return the verdicts of our own claims on trials of one machine at the published sizes, whose window pays for all
+    that it causes: it holds a complete cycle of the old generation, or the program allocates nothing."""
     every = pd.concat(trials, ignore_index=True)
     nothing = every["allocated_bytes"] < every["packets"]
     return claims.evaluate(TODAY, every[((every["window"] == "whole") | nothing).fillna(False)])

@@ -9,26 +9,18 @@ from matplotlib.figure import Figure
 from allocpool.evidence import style
 from allocpool.evidence.style import INK, SILVER, finish, log_axes, mark, marks, nothing, panels, stated
 from allocpool.evidence.tables import means
-from allocpool.evidence.trials import counted, finished, records
+from allocpool.evidence.trials import counted, finished, records, spelled_out
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.specs import Configuration, in_case_order
 from allocpool.packets.strategies import LAYOUTS
 from allocpool.packets.style import CASE_WORDS, COLOURS, by_collector, collector_and_strategy, points, strategy_looks
 from allocpool.packets.style import lines as lines_by_strategy
-from allocpool.runtimes.collectors import collector_named
 
 _LANGUAGES = {"java": "Java", "cpp": "C++"}
 STEADY, START = "steady state", "first half minute"
 _LOOKS = {STEADY: (INK, "o"), START: (SILVER, "X")}
 _FAMILIES = {"g1": "G1", "zgc": "ZGC", "genzgc": "ZGC"}
-
-
-def machine_of(row: pd.Series) -> str:
-    """Return ``G1, JDK 25`` or ``C++, glibc``."""
-    if row["language"] == "cpp":
-        return f"C++, {row['allocator']}"
-    return f"{collector_named(row['collector']).label}, JDK {int(row['runtime'])}"
 
 
 def by_bytes(trials: pd.DataFrame) -> Figure:
@@ -37,7 +29,7 @@ def by_bytes(trials: pd.DataFrame) -> Figure:
     done = finished(counted(trials))
     if done.empty:
         return nothing("bytes a message were not varied in this campaign")
-    done = done.assign(panel=[machine_of(row) for _, row in done.iterrows()], bytes=done["mean_bytes"])
+    done = done.assign(panel=done["configuration"].map(spelled_out), bytes=done["mean_bytes"])
     cells = means(done, ["panel", "bytes", "strategy"], "ns_per_message")
     grid, handles = lines_by_strategy(cells, "bytes", list(cells["panel"].unique()))
     return finish(grid, "ns a message by bytes a message.", 2, handles=handles, x="bytes a message", y="ns a message")

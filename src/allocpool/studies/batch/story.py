@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool.campaign import hosts, store
-from allocpool.evidence.trials import counted, finished
+from allocpool.evidence.trials import counted, finished, spelled_out
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
@@ -20,7 +20,6 @@ from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.packets.tables import options_grid, options_table
 from allocpool.runtimes.flags import Flag, explained_flags
 from allocpool.studies.batch.claims import PROFILE
-from allocpool.studies.batch.plots import machine_of
 from allocpool.studies.batch.study import STUDY, BatchProfile
 
 
@@ -31,13 +30,12 @@ def by_bytes(trials: pd.DataFrame) -> pd.DataFrame:
     Columns: ``configuration``, ``bytes``, ``alive`` (messages), and figures as of `by_size.ratios`.
     """
     sides = {}
-    for _, rows in finished(counted(trials)).groupby(["configuration", "mean_bytes"], sort=False):
-        first = rows.iloc[0]
-        alloc, pool = (rows.loc[rows["strategy"] == name, "ns_per_message"].astype(float) for name in ("alloc", "pool"))
-        alive = int(first["messages_in_flight"] + first["kept_count"])
-        sides[machine_of(first), int(first["mean_bytes"]), alive] = alloc, pool
+    for (name, size), rows in finished(counted(trials)).groupby(["configuration", "mean_bytes"], sort=False):
+        alloc, pool = (rows.loc[rows["strategy"] == side, "ns_per_message"].astype(float) for side in ("alloc", "pool"))
+        alive = rows["messages_in_flight"].iloc[0] + rows["kept_count"].iloc[0]
+        sides[spelled_out(name), size, alive] = alloc, pool
     found = by_size.ratios(["configuration", "bytes", "alive"], sides).drop(columns=["direction", "equivalent"])
-    return found.sort_values(["configuration", "bytes"], ignore_index=True)
+    return found.astype({"bytes": int}).sort_values(["configuration", "bytes"], ignore_index=True)
 
 
 def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
