@@ -59,11 +59,8 @@ def ratios(keys: Sequence[str], sides: Mapping[Any, tuple[pd.Series, pd.Series] 
 
 
 def comparison_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return `ratios` per configuration and case that both allocating and a pool were tried of.
-
-    ``trials`` are those of one study at one scale: of fewer trials the verdicts would be other ones than those of the
-    campaign (`allocpool.campaign.schedule.decisions_of`).
-    """
+    """Return `ratios` per configuration and case that both allocating and a pool were tried of, of all trials of one
+    study at one scale: fewer would have other verdicts than `allocpool.campaign.schedule.decisions_of`."""
     runs = trials["status"] != "unavailable"
     can_run = runs.groupby([trials[name] for name in cell_data.CONFIGURATION], observed=True).any().to_dict()
     costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
@@ -78,11 +75,8 @@ def comparison_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def rungs(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per configuration, machine, size and number of messages alive that was measured both ways.
-
-    Columns: configuration, host_id, scale, case, alive, heap_mb, pool_size, and those of `ratios`. All comparisons of
-    one machine at one scale are decided together.
-    """
+    """Return one row per configuration, machine, size and number of messages alive that was measured both ways: the
+    columns `_RUNG`. All comparisons of one machine at one scale are decided together."""
     parts = []
     choices = trials[(trials["mode"] == "batch") & ~trials["collector"].isin(cell_data.CONTROLS)]
     for _, part in choices.groupby(["host_id", "scale"], sort=False):

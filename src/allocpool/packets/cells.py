@@ -103,11 +103,9 @@ _COSTS = ("ns", "low", "high")
 def cells(
     trials: pd.DataFrame, plan: pd.DataFrame | None = None, pairs: Iterable[tuple[str, str]] = ()
 ) -> pd.DataFrame:
-    """Return one row per configuration, strategy and case of a batch campaign, as `cells_of` makes them.
-
-    Columns: ``ns`` (geometric mean over trials, ns per packet), ``low`` and ``high`` (both at the figure where few
-    trials give no useful interval), ``published_ns``.
-    """
+    """Return one row per configuration, strategy and case of a batch campaign, as `cells_of` makes them, with ``ns``
+    (geometric mean over trials, ns per packet), ``low`` and ``high`` (both at the figure where few trials give no
+    useful interval), ``published_ns``."""
 
     def figures(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
         found = stats.geometric_interval(done["ns_per_packet"].astype(float))

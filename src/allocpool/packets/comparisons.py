@@ -38,14 +38,8 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class SetUp:
-    """The collectors that stand for the published ones on one release of Java.
-
-    C++ and the collectors of that release that never free belong to each set-up.
-
-    Attributes:
-        runtime: feature release.
-        families: by collector, the published one that it stands for, or its own name where it stands for none.
-    """
+    """The collectors that stand for the published ones on one release of Java: by collector, the published one, or its
+    own name where it stands for none. C++ and the collectors that never free belong to each set-up."""
 
     runtime: int
     families: Mapping[str, str]

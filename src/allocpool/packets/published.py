@@ -1,7 +1,7 @@
 """The article's figures of packets, in the words of measured rows.
 
-A published collector matches a measured one by family. The article's "CMS" most likely ran Parallel, so both are
-compared with it; which of them fits better is a claim of `allocpool.studies.batch.claims`.
+A published collector matches a measured one by family. The article's "CMS" most likely ran Parallel: both are compared
+with it, and which fits better is a claim of `allocpool.studies.batch.claims`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Specs of the packets workload: sizes, configurations and their options.
 
 The model is that of "To allocate or to pool?" (pzemtsov.github.io, 2019): a generator obtains packets from a
-strategy, an internal queue delays them, parsing makes objects or none, a store keeps the TCP packets. The sizes are
-the article's at ``scale`` 1, which multiplies pool, queue, store and heap together and so keeps the ratio of live set
-to heap.
+strategy, an internal queue delays them, parsing makes objects or none, a store keeps the TCP packets. Sizes are the
+article's at ``scale`` 1, which multiplies pool, queue, store and heap and so keeps the ratio of live set to heap.
 """
 
 from __future__ import annotations
@@ -427,7 +426,6 @@ class PacketsSpec(ProgramSpec, Options):
 
     @property
     def out_at_once(self) -> int:
-        """The most packets in use at the same time."""
         return self.queue_size + self.stored_count + 1
 
     @property
@@ -437,7 +435,6 @@ class PacketsSpec(ProgramSpec, Options):
 
     @property
     def configuration(self) -> Configuration:
-        """The row of a results table that this trial belongs to."""
         return Configuration(**{name: getattr(self, name) for name in Configuration.model_fields})
 
     def impossible(self) -> str | None:

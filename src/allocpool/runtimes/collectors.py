@@ -196,7 +196,7 @@ def check_combination(collector: str, feature: int) -> None:
 
 
 def require_combination(collector: str | None, feature: int | None) -> None:
-    """Check the same of fields of a model that may be empty."""
+    """Check the same of fields that may be empty."""
     check_combination(collector or "", feature or 0)
 
 

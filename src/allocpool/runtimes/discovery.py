@@ -44,7 +44,6 @@ class Runtime:
 
     @property
     def java(self) -> Path:
-        """The launcher."""
         return self.home / "bin" / "java"
 
     @property

@@ -1,8 +1,7 @@
 """Study 4, native: how far is pooling from what the hardware allows, and what does each optimisation step buy?
 
-Trials of mode batch, in named groups: the *steps* from layout ``flat`` to ``slab``, *allocators* that serve ``new``,
-memory *resources* in its place; Java's flat layouts on every kind of collector, what *options* of the JVM change, what
-no collection costs, and the pools of *libraries*. Trials of mode counters count events per packet.
+Trials of mode batch, in named groups: steps from layout ``flat`` to ``slab``, allocators, Java's flat layouts, options
+of the JVM, the pools of libraries. Trials of mode counters count events per packet.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from allocpool.trial.spec import TrialSpec
 
 
 class CountersSelection(BaseModel):
-    """What is counted: every configuration x strategy x case; by simulation once, which is exact, and by the processor
-    in every block, as any measurement."""
+    """Every configuration x strategy x case that is counted: by simulation once, which is exact, by the processor in
+    every block."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
