@@ -21,6 +21,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+from allocpool import notebook
 from allocpool.campaign import campaign, store, tidy
 from allocpool.cli import main
 from allocpool.errors import UserError
@@ -454,6 +455,17 @@ def test_another_machine_of_the_same_model_goes_on_with_no_campaign_of_the_first
     assert opened(2).run().complete and records(data) == before, "an earlier version did not look"
     monkeypatch.setattr(campaign, "read_host", lambda: named)
     assert opened(2).run().complete and len(records(data)) == 2 * len(before)
+
+
+def test_a_campaign_that_goes_on_after_a_reboot_counts_the_boots(
+    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for boots, (boot, blocks) in enumerate({"first": 1, "second": 2}.items(), 1):
+        host = read_host().model_copy(update={"boot": boot})
+        monkeypatch.setattr(campaign, "read_host", lambda host=host: host)
+        each = opened(blocks)
+        assert each.run().complete and each.provenance()["boots"] == boots
+    assert str(boots) in notebook.status_banner(each.provenance()).data
 
 
 def test_what_has_not_ended_well_runs_again_only_when_it_is_asked_for(data: Path, made_up: None) -> None:

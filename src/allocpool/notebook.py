@@ -232,6 +232,8 @@ def status_banner(provenance: Mapping[str, Any]) -> HTML:
     colour = "#1b7f3b" if whole else "#b00020" if found["failed"] else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
     words = f"{found['sentence']} {stats.matters_from(effect_that_matters())}"
+    if (boots := provenance.get("boots", 1)) > 1:
+        words += f" The machine was started {boots} times meanwhile: costs are over its pace, which shows what changed."
     return HTML(f'<div style="{style}">{words}{_other_settings(provenance.get("other_settings") or ())}</div>')
 
 

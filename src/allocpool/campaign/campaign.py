@@ -468,6 +468,7 @@ class Campaign:
             "profile": self.profile.model_dump(mode="json"),
             "host": self.host.model_dump(mode="json"),
             "host_id": self.host.fingerprint(),
+            "boots": len({record.host.boot for record in records} - {None}),
             "git_commits": sorted({record.host.git_commit or "unknown" for record in records}),
             "code_hashes": sorted({record.launch.code_hash for record in records}),
             "runtimes": sorted({record.launch.jvm.version for record in records if record.launch.jvm}),
