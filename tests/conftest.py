@@ -7,12 +7,9 @@ import os
 import tempfile
 from pathlib import Path
 
-import MLRsearch
 import pytest
 from compilers import leave_out_the_second
 
-# Imported before all else: it looks for its own source among all modules that there are by then, again and again.
-assert MLRsearch
 # Hundreds of megabytes of modules live as long as the process: going through them every few hundred objects is a tenth
 # of what tests of tables take.
 gc.set_threshold(50_000, 20, 100)

@@ -6,13 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
 import pytest
 from test_decision_map import Runner, runner
 
-from allocpool.campaign import campaign, sequential, tidy
+from allocpool import home
+from allocpool.campaign import campaign, sequential, store, tidy
+from allocpool.campaign.registry import study_named
 from allocpool.decisions import B_CHEAPER, OPEN
 from allocpool.errors import UserError
 from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
+from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.comparisons import NOW
 from allocpool.studies.realtime import adaptive, claims, proof, story
 from allocpool.studies.realtime.adaptive import AdaptiveTrials, Seen
@@ -111,8 +115,9 @@ CASES = ["B", "C"]
 
 
 def opened(trials: int = 10, schedule: str = "fixed") -> campaign.Campaign:
-    part = {"configurations": [KEY], "cases": CASES, "scale": 0.01, "trials": trials}
-    settings = {"sweeps": {}, "decision_map": {}, "schedule": schedule, "adaptive": part}
+    part = {"configurations": [KEY], "strategies": ["alloc", "mix", "pool"], "cases": CASES, "scale": 0.01}
+    times = {"full_seconds": 0.1, "cap_seconds": 0.3, "warmup_seconds": 0.03, "prologue_seconds": 0.03}
+    settings = {"sweeps": {}, "decision_map": {}, "schedule": schedule, "blocks": trials, **part, **times}
     return campaign.open_study("realtime", "quick", settings)
 
 
@@ -163,23 +168,24 @@ CHANGED: list[dict[str, Any]] = [
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"adaptive": {"low_ns": 500.0, "high_ns": 100.0}}, "low_ns 500 is not below high_ns 100"),
-        ({"adaptive": {"strategies": ["best"]}}, "alloc"),
-        ({"adaptive": {"trails": 3}}, "trails"),
-        ({"adaptive": {"configurations": ["cpp/slab"]}}, "cpp/slab/glibc pool is compared with nothing"),
+        ({"low_ns": 500.0, "high_ns": 100.0}, "low_ns 500 is not below high_ns 100"),
+        ({"strategies": ["best"]}, "alloc"),
+        ({"trails": 3}, "trails"),
+        ({"cap_seconds": 1.0}, "cap_seconds 1 is below full_seconds 4"),
+        ({"configurations": ["cpp/slab"]}, "cpp/slab/glibc pool is compared with nothing"),
         (
-            {"adaptive": {"configurations": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]}},
+            {"configurations": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]},
             "another configuration in cpp",
         ),
-        ({"adaptive": {"configurations": [f"{KEY}/fresh"]}}, "name it under changed"),
+        ({"configurations": [f"{KEY}/fresh"]}, "name it under changed"),
         (
-            {"adaptive": {"changed": [{**CHANGED[0], "queue_factor": 10}]}},
+            {"changed": [{**CHANGED[0], "queue_factor": 10}]},
             "heap_factor, queue_factor changed: give one",
         ),
-        ({"adaptive": {"changed": [{**CHANGED[0], "heap_factor": 1}]}}, "has nothing changed: give one thing"),
-        ({"adaptive": {"changed": [{**CHANGED[0], "heap_factor": 1.03}]}}, "has nothing changed: give one thing"),
-        ({"adaptive": {"changed": [{**CHANGED[0], "configurations": ["cpp/flat"]}]}}, "heap_factor belongs to Java"),
-        ({"adaptive": {"changed": [{**CHANGED[1], "queue_factor": 1e3}]}}, "queue_factor"),
+        ({"changed": [{**CHANGED[0], "heap_factor": 1}]}, "has nothing changed: give one thing"),
+        ({"changed": [{**CHANGED[0], "heap_factor": 1.03}]}, "has nothing changed: give one thing"),
+        ({"changed": [{**CHANGED[0], "configurations": ["cpp/flat"]}]}, "heap_factor belongs to Java"),
+        ({"changed": [{**CHANGED[1], "queue_factor": 1e3}]}, "queue_factor"),
         ({"cap_seconds": 0.3, "full_seconds": 0.3, "major_collections": 0}, "give a longer cap"),
     ],
 )
@@ -190,7 +196,14 @@ def test_a_wrong_setting_is_one_clear_line(settings: dict[str, object], said: st
 
 
 def test_boundaries_and_the_searches_of_mlrsearch_agree() -> None:
-    stored, again = proof.load(proof.SEARCHES_FILE), proof.against_searches()
-    assert stored["agrees"].notna().sum() > 100 and stored["agrees"].dropna().all()
-    assert again["agrees"].equals(stored["agrees"].astype("boolean"))
-    assert again["edge_ns"].tolist() == pytest.approx(stored["edge_ns"].tolist(), rel=1e-3)
+    """The brackets that MLRsearch made of its trials, and the boundary fitted to those of full length."""
+    checked = pd.read_csv(home.home() / "data" / "checked" / "searches.csv")
+    assert checked["agrees"].notna().sum() > 100 and checked["agrees"].dropna().all()
+    for name, stored in checked.groupby("campaign"):
+        tables, _ = store.read_folder(study_named("realtime"), home.shipped_dir() / str(name) / "realtime", "")
+        fitted = stored[list(CONFIGURATION)].merge(realtime_cells(tables))
+        assert not any(each.decides for each in fitted["every_pdr"]), "its trials lie minutes apart"
+        edges_ns = fitted["ndr_ns"].fillna(math.inf).tolist()
+        assert edges_ns == pytest.approx(stored["edge_ns"].tolist(), rel=1e-3)
+        known = stored[stored["agrees"].notna()]
+        assert ((known["low_ns"] <= known["passes_ns"]) & ~(known["fails_ns"] > known["high_ns"])).all()

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from allocpool.cli import main
-from allocpool.decisions import decide, judged_by
+from allocpool.decisions import Rule, decide, judged_by
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
 from allocpool.runtimes.discovery import find_javac, find_runtimes
@@ -126,7 +126,7 @@ def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
 def test_the_answer_turns_with_the_effect_that_matters() -> None:
     """Of the same trials, either where only a quarter matters, and open where a tenth does."""
     laboratory = Laboratory(lambda _: 1.0, noise=0.09)
-    with judged_by(1.25):
+    with judged_by(Rule(1.25)):
         found = ask(laboratory, minutes=4.0)
         assert found.answer == "either"
     assert ask(laboratory, None).answer == "inconclusive"

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from allocpool.api import trial
 from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
@@ -28,7 +29,7 @@ def record(text: str) -> Any:
 
 def summary(text: str) -> dict[str, Any]:
     spec = single.parse_spec(text.split())
-    found = single.run_and_summarise(spec)
+    found = trial(spec)
     read_back: dict[str, Any] = json.loads(json.dumps(found))
     return read_back
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import allocpool
-from allocpool import api, home
+from allocpool import home
 from allocpool.campaign import hosts, single, store
 from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.errors import UserError
@@ -31,7 +31,7 @@ def shipped(data: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def compared() -> api.Compared:
+def compared() -> pd.DataFrame:
     return allocpool.compare(store_free_trials(), a="alloc", b="pool", by=BY)
 
 
@@ -71,7 +71,7 @@ def test_importing_it_imports_nothing_heavy_and_a_subpackage_hides_no_function()
         allocpool.no_such_function  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_comparisons_are_those_of_the_judged_table_of_the_page(compared: api.Compared) -> None:
+def test_comparisons_are_those_of_the_judged_table_of_the_page(compared: pd.DataFrame) -> None:
     page = comparison_table(store.read_tables("batch", "standard")[0]["trials"])
     direction = compared["verdict"].map({"pool": 1, "alloc": -1}).fillna(0).astype(int)
     ours = sorted(zip(compared["ratio"], compared["low"], compared["high"], direction, compared["n_a"], strict=True))
@@ -167,7 +167,7 @@ def test_a_command_is_what_the_trial_is_started_with(data: Path) -> None:
         assert again.model_dump(mode="json") == record["spec"]
 
 
-def test_the_lines_of_the_readme_run(compared: api.Compared, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_lines_of_the_readme_run(compared: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
     (lines,) = re.findall(r"```python\n(.*?)```", (home.home() / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, Any] = {}
     exec(lines, names)

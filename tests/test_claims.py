@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
-import pandas as pd
 import pytest
 import synthetic
+from test_adaptive import cell as adaptive_cell
 
 from allocpool import findings
 from allocpool.errors import UserError
@@ -15,6 +16,7 @@ from allocpool.evidence.claims import (
     AS_PUBLISHED,
     EQUIVALENT,
     MIXED,
+    NOT_MEASURED,
     NOT_TESTED,
     OPEN,
     OTHER_WAY,
@@ -34,6 +36,7 @@ from allocpool.packets.comparisons import (
 from allocpool.studies.batch.claims import BATCH_CLAIMS, evaluate
 from allocpool.studies.native.claims import NATIVE_CLAIMS
 from allocpool.studies.pauses.claims import PAUSES_CLAIMS
+from allocpool.studies.realtime.adaptive import Costs, over
 from allocpool.studies.realtime.claims import REALTIME_CLAIMS
 
 BY_ID = {claim.id: claim for claim in BATCH_CLAIMS}
@@ -241,21 +244,16 @@ def test_findings_have_every_claim_of_every_study_before_anything_is_measured() 
         findings.provenance(measured)
 
 
-def searches(ns: list[float | None], width: float = 1.02) -> pd.DataFrame:
-    return pd.DataFrame({"pdr_ns": ns, "pdr_fails_ns": [one and one / width for one in ns]})
-
-
 @pytest.mark.parametrize(
-    ("ns", "width", "shown"),
+    ("trials", "cost_ns", "shown"),
     [
-        ([101.0, 100.0, 101.5, 100.5, 101.0], 1.02, "as published"),
-        ([150.0, 152.0, 149.0, 151.0, 150.0], 1.02, "the other way round"),
-        ([101.0, 100.0, 101.5, 100.5, 101.0], 1.3, OPEN),
-        ([80.0, 120.0, 105.0], 1.02, OPEN),
-        ([150.0, 151.0], 1.02, OPEN),
+        (30, 100.0, "as published"),
+        (10, 150.0, "the other way round"),
+        (10, 100.0, OPEN),
+        (4, 150.0, NOT_MEASURED),
     ],
 )
-def test_an_interval_matches_a_cost_by_its_searches(ns: list[float | None], width: float, shown: str) -> None:
-    costs = pd.Series([100.0, 101.0, 99.5, 100.0, 100.5])
-    compared = findings.interval_over_cost(searches(ns, width), costs)
+def test_an_interval_matches_a_cost_by_adaptive_trials(trials: int, cost_ns: float, shown: str) -> None:
+    costs = Costs(tuple(cost_ns * by for by in itertools.islice(itertools.cycle((1.0, 1.01, 0.99)), trials)))
+    compared = over([(adaptive_cell(100.0, trials), costs)], effect=findings.MATCHES)
     assert claims.of_orderings([claims.Equality("interval", "cost", compared)]).rows["shown"].to_list() == [shown]

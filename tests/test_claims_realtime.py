@@ -1,4 +1,4 @@
-"""Real-time claims: by cells with enough searches, by trials that saw what a remark is about, each set-up apart."""
+"""Real-time claims: by cells with enough trials, by trials that saw what a remark is about, each set-up apart."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def every_cell(key: str, **intervals_ns: float | None) -> list[pd.DataFrame]:
     return [cell(key, strategy, case, ns) for strategy, ns in intervals_ns.items() for case in "ABC"]
 
 
-def test_a_pool_below_allocating_is_shown_by_searches_then_and_now_apart() -> None:
+def test_a_pool_below_allocating_is_shown_then_and_now_apart() -> None:
     found = judged(
         *every_cell(ZGC, pool=100.0, alloc=400.0), *every_cell(GEN_ZGC, pool=400.0, alloc=100.0),
     )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from allocpool import home
+from allocpool.api import trial
 from allocpool.campaign import single
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
@@ -122,10 +123,10 @@ def test_what_is_counted_is_the_known_work_or_says_how_to_count(data: Path, layo
         with pytest.raises(UserError, match=r"install valgrind"):
             single.run_single(counted)
         return
-    summary = single.run_and_summarise(counted)
+    summary = trial(counted)
     assert isinstance(counted, CountersSpec)
     received = counted.fill_packets + 2_000 + counted.packets
-    same = single.run_and_summarise(single.parse_spec(["mode=batch", f"packets={received}", *whole]))
+    same = trial(single.parse_spec(["mode=batch", f"packets={received}", *whole]))
     assert summary["checksum"] == same["checksum"]
     # A packet is written and read, in hundreds of instructions, thousands would be something else.
     assert 50 < summary["instructions_per_packet"] < 5_000

@@ -63,7 +63,7 @@ def test_each_study_is_judged_by_the_effect_of_its_own_campaign(
             folder.mkdir(parents=True)
             (folder / "provenance.json").write_text(json.dumps({"profile": profile}), encoding="utf-8")
     found = findings.Measured("made-up")
-    assert (found.effect, found.realtime_effect) == effects
+    assert (found.rule.effect, found.realtime_rule.effect) == effects
 
 
 def claim(name: str, shown: str, ratio: float = 2.0) -> Claim[float]:

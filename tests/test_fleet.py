@@ -112,8 +112,7 @@ def _tables_hold_both(data: Path, opened: campaign.Campaign, results: list[fleet
 
 
 def test_a_machine_with_other_code_is_refused_in_one_line(data: Path) -> None:
-    other = worker.Checkout("0" * 40, "0" * 16)
-    refused = worker.examine(other).refused
+    refused = worker.examine(f"commit {'0' * 40} with code {'0' * 16}").refused
     assert refused is not None and "check out that commit there" in refused and "\n" not in refused
     own = worker.checkout(read_host())
     assert worker.examine(own).refused is None

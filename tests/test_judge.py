@@ -244,11 +244,15 @@ def test_a_claim_of_a_difference_ends_where_there_is_none_that_matters(
     asks: Frequency, rows: int, equal: int, outcome: str
 ) -> None:
     rng = np.random.default_rng(3)
+
+    def costs(true: float) -> list[float]:
+        return [float(cost) for cost in true * np.exp(0.01 * rng.standard_normal(10))]
+
     orderings = [
-        Ordering("a", "b", decisions.compare(*(ratio * np.exp(0.01 * rng.standard_normal(10)) for ratio in (true, 1))))
+        Ordering("a", "b", decisions.compare(costs(true), costs(1.0)))
         for true in [0.999] * equal + [2.0] * (rows - equal)
     ]
-    found = judge(replace(claim(asks=asks), evidence=lambda _: of_orderings(orderings)), 0.0)
+    found = judge(replace(claim(asks=asks), evidence=lambda _data: of_orderings(orderings)), evidence())
     assert (found.outcome, found.p_equal <= STATED) == (outcome, outcome == NO_DIFFERENCE)
     assert (found.evidence["shown"] == EQUIVALENT).sum() == equal
 

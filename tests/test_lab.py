@@ -25,10 +25,10 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium on this machine: install chromium to see notebooks in a browser"
 )
 CELLS = (
-    "import time\nfrom allocpool import notebook\nfrom allocpool.campaign import campaign, sequential\n"
+    "import time\nfrom allocpool import notebook\nfrom allocpool.campaign import campaign, sequential, store\n"
     "from allocpool.evidence import tables\nfrom allocpool.packets import by_size",
     "profile = 'standard'",
-    "notebook.parameters(globals(), known=['profile'])\ntrials, _ = notebook.stored('batch', profile)",
+    "notebook.parameters(globals(), known=['profile'])\ntrials = store.stored('batch', profile)[0]['trials']",
     "rungs = by_size.rungs(trials[trials['collector'] == 'g1'])\nnotebook.figure(by_size.curve(trials), 'A caption')",
     "tables.plain_table(rungs, 'The rungs as a table')",
     "study = campaign.open_study('batch', 'smoke')\nbar = sequential.Work([study], None, time.monotonic).bar()\n"

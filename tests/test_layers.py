@@ -12,7 +12,7 @@ from allocpool.campaign.registry import STUDY_NAMES, modes
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "allocpool"
 LAYERS = (
-    {"errors", "files", "home", "stats", "percentiles", "decisions", "strangers"},
+    {"errors", "files", "home", "stats", "percentiles", "decisions", "pace", "strangers"},
     {"machine"},
     {"runtimes", "gclog"},
     {"compile"},

@@ -15,7 +15,7 @@ import yaml
 from allocpool import home, notebook
 from allocpool.campaign import campaign, profiles, store
 from allocpool.campaign.registry import STUDY_NAMES, every_study, study_named
-from allocpool.decisions import EFFECT, effect_that_matters, judged_by
+from allocpool.decisions import EFFECT, Rule, effect_that_matters, judged_by
 from allocpool.errors import UserError
 
 NOTEBOOKS = sorted((home.home() / "notebooks").glob("*.ipynb"))
@@ -88,7 +88,7 @@ def test_all_studies_of_a_profile_ask_for_the_same_effect(profile: str) -> None:
 def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -> None:
     code = source(path, "code")
     assert "notebook.judged(" in code[1], "before anything is compared"
-    with judged_by(EFFECT):
+    with judged_by(Rule()):
         study = notebook.judged(campaign.open_study("batch", "quick"))
         assert effect_that_matters() == study.profile.effect_that_matters != EFFECT
 
@@ -137,10 +137,10 @@ def test_progress_names_what_is_missing(
 
 
 def test_a_campaign_that_never_ran_leaves_an_empty_table(data: Path) -> None:
-    trials, provenance = notebook.stored("batch", "smoke")
+    tables, provenance = store.stored("batch", "smoke")
     assert provenance is None
-    assert trials.empty
-    assert "ns_per_packet" in trials
+    assert tables["trials"].empty
+    assert "ns_per_packet" in tables["trials"]
 
 
 def every_row(table: pd.DataFrame) -> pd.DataFrame:
@@ -183,7 +183,7 @@ def test_a_page_is_shown_of_much_and_of_little(
     monkeypatch.setattr(notebook, "finished", lambda name, provenance, _answer: shown.append({name: provenance}))
     (path,) = [path for path in NOTEBOOKS if path.stem == stem]
     told: dict[str, Any] = {"display": lambda _shown: None}
-    with judged_by(EFFECT):  # a page judges on, until its process ends
+    with judged_by(Rule()):  # a page judges on, until its process ends
         for code in source(path, "code"):
             exec(code.replace('profile = "quick"', 'profile = "standard"'), told)
     plt.close("all")

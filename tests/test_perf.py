@@ -6,7 +6,8 @@ import mmap
 
 import pytest
 
-from allocpool.campaign.single import parse_spec, run_and_summarise
+from allocpool.api import trial
+from allocpool.campaign.single import parse_spec
 from allocpool.errors import UserError
 from allocpool.machine import perf
 
@@ -34,9 +35,9 @@ def test_the_processor_counts_packets_or_says_why_not(data: object, configuratio
     settings = f"mode=counters counter=hardware strategy=pool scale=0.01 packets=20000 {configuration}".split()
     if perf.why_no_hardware_counters():
         with pytest.raises(UserError, match="hardware counters: "):
-            run_and_summarise(parse_spec(settings))
+            trial(parse_spec(settings))
         return
-    summary = run_and_summarise(parse_spec(settings))
+    summary = trial(parse_spec(settings))
     assert 20 < summary["instructions_per_packet"] < 20_000
 
 

@@ -38,10 +38,10 @@ def placed(edge_ns: float | None = 300.0, lost_ppm: float = 2e4, **changes: Any)
     intervals_ns = [edge_ns * math.exp(step) for step in APART] if edge_ns else [1_000.0] * 2 + [10_000.0] * 10
     return [
         {
-            **JAVA, "trial_id": f"{sorted(changes.items())} {block}", "strategy": "pool", "case": "A", "block": block,
-            "status": "ok", "reason": None, "scale": 0.3, "interval_ns": ns, "input_queue_ms": 30.0,
-            "queue_factor": 1.0, "heap_factor": 1.0, "source_stall_max_ms": 0.0, "delay_max_us": 20.0,
-            "queue_size": 500,
+            **JAVA, "mode": "realtime", "trial_id": f"{sorted(changes.items())} {block}", "strategy": "pool",
+            "case": "A", "block": block, "status": "ok", "reason": None, "scale": 0.3, "interval_ns": ns,
+            "input_queue_ms": 30.0, "queue_factor": 1.0, "heap_factor": 1.0, "source_stall_max_ms": 0.0,
+            "delay_max_us": 20.0, "queue_size": 500,
             "stored_count": 500, "majors": 3, "decides_long_pauses": True, "prologue_ns_per_packet": 50.0,
             "gc_pause_max_ms": 1.0, "lost": int(lost), "lost_ppm": lost_ppm if lost else 0.0, **changes,
         }
@@ -53,15 +53,6 @@ def placed(edge_ns: float | None = 300.0, lost_ppm: float = 2e4, **changes: Any)
 def of(*cells: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
     """The tables of a campaign with these adaptive trials."""
     return {**NOTHING, "adaptive": pd.DataFrame([row for cell in cells for row in cell])}
-
-
-def search(block: int = 0, **changes: Any) -> dict[str, Any]:
-    """One finished search."""
-    return {
-        **JAVA, "trial_id": f"search {block}", "strategy": "pool", "case": "A", "block": block, "status": "ok",
-        "reason": None, "scale": 0.1, "heap_factor": 1.0, "input_queue_ms": 10.0, "queue_factor": 1.0,
-        "queue_size": 500, "stored_count": 500, **changes,
-    }  # fmt: skip
 
 
 def cells(*of_cells: list[dict[str, Any]]) -> pd.DataFrame:
@@ -98,23 +89,10 @@ def test_a_cell_is_as_weak_as_the_weakest_of_its_trials() -> None:
     assert not row["decides_long_pauses"]
 
 
-def test_trials_of_searches_have_a_boundary_but_decide_nothing_and_stand_behind_adaptive_ones() -> None:
-    probe = {"source_stall_max_ms": 0.0, "majors": 3, "generated": 1000}
-    probes = [
-        {**probe, "trial_id": f"search {block}", "kind": kind, "interval_ns": ns, "lost": lost, "lost_ppm": 1e3 * lost}
-        for block in range(3)
-        for kind, ns, lost in (("full", 285.0, 9), ("full", 300.0, 0), ("full", 310.0, 0), ("probe", 900.0, 500))
-    ]
-    searches = [search(block) for block in range(3)] + [
-        search(3, heap_factor=5.0),
-        search(4, case="B", status="failed"),
-    ]
-    tables = {**NOTHING, "searches": pd.DataFrame(searches), "probes": pd.DataFrame(probes)}
-    found = realtime_cells.realtime_cells(tables).set_index("case")
-    assert 285 < found["ndr_ns"]["A"] < 300 and found.loc["A", "n"] == 9
-    assert not dict(found["every_pdr"])["A"].decides and found.loc["B", "gap_word"] == "failed"
-    both = realtime_cells.realtime_cells({**tables, "adaptive": of(placed(700.0))["adaptive"]}).set_index("case")
-    assert both.loc["A", "ndr_ns"] == pytest.approx(700, rel=0.05) and dict(both["every_pdr"])["A"].decides
+def test_trials_of_searches_have_a_boundary_but_decide_nothing() -> None:
+    found = cells(placed(mode="search"), [row | {"status": "failed"} for row in placed(case="B", mode="search")])
+    assert found["ndr_ns"][0] == pytest.approx(300, rel=0.05) and found["n"][0] == 12
+    assert not found["every_pdr"][0].decides and found["gap_word"][1] == "failed"
 
 
 def test_what_trials_do_not_tell_apart_stays_open() -> None:

@@ -27,7 +27,7 @@ from allocpool.campaign.hosts import called
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.evidence.shown import Nothing, Shown
-from allocpool.site import _taken, build_site
+from allocpool.site import _build, build_site
 
 v4: Any = nbformat.v4
 
@@ -198,11 +198,13 @@ def test_the_trials_of_a_page_are_those_of_its_own_campaign(tmp_path: Path, monk
     left, provenance = store.stored("batch", "standard")
     assert provenance is not None
     own = json.loads(json.dumps({**provenance, "profile": {"profile": "standard"}}))
-    address = _taken.of_campaign(own, "02_batch", tmp_path)
+    folder = tmp_path / "taken" / "02_batch"
+    folder.mkdir(parents=True)
+    address = _build.write_trials(own, folder)
     assert len(pd.read_parquet(tmp_path / f"{address}.parquet")) == len(left["trials"]) > 0
     assert list(pd.read_csv(tmp_path / f"{address}.csv")["trial_id"]) == list(left["trials"]["trial_id"])
-    assert _taken.of_campaign({**own, "last_trial_utc": "2020-01-01"}, "02_batch", tmp_path) == ""
-    assert _taken.of_campaign(None, "02_batch", tmp_path) == ""
+    assert _build.write_trials({**own, "last_trial_utc": "2020-01-01"}, folder) == ""
+    assert _build.write_trials(None, folder) == ""
 
 
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:

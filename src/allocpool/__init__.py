@@ -8,16 +8,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
-# Reading a notebook imports jsonschema, and that this parser of addresses, where there is one: it takes two seconds to
-# make itself, and no notebook has such an address. None says that it can't be imported.
-_modules: dict[str, Any] = sys.modules
-_modules.setdefault("rfc3987_syntax", None)
-
 _SURFACE = frozenset(
-    {
-        "claims", "command", "compare", "headline", "load", "plan", "run", "source", "status", "theme", "trial",
-    }
-)  # fmt: skip
+    ("claims", "command", "compare", "headline", "load", "plan", "run", "source", "status", "theme", "trial")
+)
 """The functions of `allocpool.api`, imported when one is asked for: trials import this package, and start fast."""
 
 

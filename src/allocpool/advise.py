@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import click
@@ -16,7 +17,6 @@ from allocpool.studies.your_workload.story import report
 from allocpool.studies.your_workload.workload import SETTINGS
 
 MINUTES = "10"
-_REPEATED = "jvm_flag"
 _USUAL = {"rate", "bytes", "in_flight", "kept", "for", "delay", "collector", "runtime", "heap", "layout"}
 """Options that the help lists: all of them are more than a screen."""
 
@@ -33,7 +33,7 @@ def _help_all(ctx: click.Context, _option: click.Parameter, asked: bool) -> None
 def _options() -> list[click.Parameter]:
     rows = [
         click.Option(
-            [f"--{row.name}", row.key], metavar=row.metavar, multiple=row.key == _REPEATED,
+            [f"--{row.name}", row.key], metavar=row.metavar, multiple=row.key == "jvm_flag",
             hidden=row.key not in _USUAL,
             help=row.help.replace("`", "") + (f" (default {row.default})" if row.default else ""),
         )
@@ -48,13 +48,13 @@ def _options() -> list[click.Parameter]:
         "--minutes": ("M", f"in all, with what was measured before; 0: what is on record (default {MINUTES})"),
         "--save": ("FILE", "write the advice with its trials, for notebook 09 (its parameter saved), on any machine"),
     }
-    rows += [click.Option([name], metavar=word, help=text) for name, (word, text) in others.items()]
-    rows += [
+    return [
+        *rows,
+        *(click.Option([name], metavar=word, help=text) for name, (word, text) in others.items()),
         click.Option(["--json", "as_json"], is_flag=True, help="print one JSON object"),
         click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
                      help="list every option"),
     ]  # fmt: skip
-    return [*rows]
 
 
 def _advise(
@@ -70,7 +70,7 @@ def _advise(
       allocpool advise --rate 1e6 --bytes 512 --in-flight 20000 --heap 4g --delay 50ms
     """
     minutes = MINUTES if minutes is None else minutes
-    limit = None if _is_zero(minutes) else minutes_from(minutes)
+    limit = None if re.fullmatch(r"0*\.?0+", minutes) else minutes_from(minutes)
     file = None if save is None else saved.checked_path(save)
     stated = {key: value for key, value in given.items() if value not in (None, ())}
     workload, notes = workload_of(stated, pcap, jfr)
@@ -79,13 +79,6 @@ def _advise(
     saved.keep(advice)
     if file is not None:
         saved.save(advice, file)
-
-
-def _is_zero(minutes: str) -> bool:
-    try:
-        return float(minutes) == 0
-    except ValueError:
-        return False
 
 
 advise_command = click.Command(

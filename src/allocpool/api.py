@@ -9,7 +9,6 @@ Units are in the names of columns. Every wrong argument raises `UserError`, one 
 
 from __future__ import annotations
 
-import hashlib
 import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,25 +16,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from great_tables import GT
 
 from allocpool import decisions, home
 from allocpool.campaign import campaign as campaigns
-from allocpool.campaign import hosts as of_hosts
+from allocpool.campaign import hosts as campaign_hosts
 from allocpool.campaign import profiles, single, store
 from allocpool.campaign.campaign import CampaignStatus
 from allocpool.campaign.registry import STUDY_NAMES, module_of, study_named
 from allocpool.decisions import EFFECT
 from allocpool.errors import UserError, unknown_choice
-from allocpool.evidence.shown import region
 from allocpool.evidence.tables import Judged, claim_rows
 from allocpool.packets import by_size
 from allocpool.packets.by_size import Headline
 from allocpool.trial.launch import environment_for, flags_of
 from allocpool.trial.spec import TrialSpec
-
-_FIRST = ("configuration", "alive", "strategy", "block", "status")
-_NUMBERS = ("ratio", "low", "high")
 
 
 def run(study: str, profile: str = "quick", minutes: float | None = None, **settings: Any) -> CampaignStatus:
@@ -88,49 +82,24 @@ def load(
     if profile not in profiles.names():
         raise unknown_choice("profile", profile, profiles.names())
     profile = campaigns.open_study(study, profile, settings).profile.profile if settings else profile
-    tables = store.read_tables(study, profile)[0] if hosts == "this" else _of_hosts(study, profile, hosts)
+    if hosts == "this":
+        tables = store.read_tables(study, profile)[0]
+    else:
+        labels = {one.host_id: one.label for one in campaign_hosts.of_hosts(study, profile)}
+        if hosts not in ("all", *labels):
+            raise unknown_choice("hosts", hosts, ["this", "all", *labels])
+        tables = campaign_hosts.tables_of_hosts(study, profile, None if hosts == "all" else hosts)
     if table not in tables:
         raise unknown_choice(f"table of {study}", table, sorted(tables))
     readable = known.readable
     frame = readable.label(tables[table]).rename(columns=dict(readable.columns))
-    first = [name for name in ("host", *_FIRST, readable.cost) if name in frame]
+    if hosts != "this":
+        frame["host"] = frame["host_id"].map(labels)
+    usual = ("host", "configuration", "alive", "strategy", "block", "status", readable.cost)
+    first = [name for name in usual if name in frame]
     frame = frame[[*first, *(name for name in frame if name not in first)]]
     frame.attrs = {"cost": readable.cost}
     return frame
-
-
-def _of_hosts(study: str, profile: str, hosts: str) -> dict[str, pd.DataFrame]:
-    """Return the tables of a study on all hosts or one, with column ``host``."""
-    every = list(of_hosts.of_hosts(study, profile))
-    wanted = [one for one in every if hosts in ("all", one.host_id)]
-    if not wanted:
-        raise unknown_choice("hosts", hosts, ["this", "all", *(one.host_id for one in every)])
-    parts: dict[str, list[pd.DataFrame]] = {}
-    for left in of_hosts.left_on(study, wanted):
-        for name, each in left.tables.items():
-            parts.setdefault(name, []).append(each.assign(host=left.host.label))
-    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
-
-
-class Compared(pd.DataFrame):
-    """Comparisons, a row each; JupyterLab shows them as a formatted table."""
-
-    @property
-    def _constructor(self) -> type[Compared]:
-        return Compared
-
-    def _repr_html_(self) -> str:
-        rows = pd.DataFrame(self).reset_index(drop=True)
-        key = hashlib.sha256(rows.to_csv().encode()).hexdigest()[:8]
-        table = GT(rows, id=f"compared{key}").sub_missing()
-        if numbers := [name for name in _NUMBERS if name in rows]:
-            table = table.fmt_number(columns=numbers, n_sigfig=3)
-        if "alive" in rows:
-            table = table.fmt_integer(columns="alive")
-        return region(table.as_raw_html(), "Comparisons")
-
-
-NO_DIFFERENCE, INCONCLUSIVE, NOT_MEASURED = "no difference", "inconclusive", "not measured"
 
 
 def compare(
@@ -141,7 +110,7 @@ def compare(
     margin: float = EFFECT,
     column: str = "strategy",
     cost: str | None = None,
-) -> Compared:
+) -> pd.DataFrame:
     """Return how many times as much ``a`` costs as ``b``, one row per group; all groups are decided together.
 
     Columns: those of ``by``, ``ratio`` (of geometric means, a over b), ``low``, ``high`` (its interval, at any look),
@@ -181,16 +150,16 @@ def compare(
     rows = []
     for key, sides in groups.items():
         found = decided.get(key) or decisions.decide([], [])
-        figures = {"ratio": found.ratio, "low": found.low, "high": found.high}
-        counts = {name: 0 if costs is None else len(costs) for name, costs in zip(("n_a", "n_b"), sides, strict=True)}
-        verdict = NOT_MEASURED if found.n == 0 else _VERDICTS.get(found.verdict) or (a if found.ratio < 1 else b)
-        rows.append({**dict(zip(keys, key, strict=True)), **figures, **counts, "verdict": verdict})
-    compared = Compared(rows, columns=[*keys, *_NUMBERS, "n_a", "n_b", "verdict"])
+        n_a, n_b = (0 if costs is None else len(costs) for costs in sides)
+        verdict = _VERDICTS.get(found.verdict) or (a if found.ratio < 1 else b)
+        shown = verdict if found.n else by_size.NOT_MEASURED
+        rows.append([*key, found.ratio, found.low, found.high, n_a, n_b, shown])
+    compared = pd.DataFrame(rows, columns=[*keys, "ratio", "low", "high", "n_a", "n_b", "verdict"])
     compared.attrs = {"a": a, "b": b, "by": keys, "margin": margin, "cost": cost}
     return compared
 
 
-_VERDICTS = {decisions.EQUIVALENT: NO_DIFFERENCE, decisions.OPEN: INCONCLUSIVE}
+_VERDICTS = {decisions.EQUIVALENT: by_size.NO_DIFFERENCE, decisions.OPEN: by_size.INCONCLUSIVE}
 
 
 def _costs(rows: pd.DataFrame, cost: str, column: str, keys: Sequence[str]) -> pd.Series | None:
@@ -237,9 +206,9 @@ def headline(compared: pd.DataFrame) -> Headline:
     rows = compared.assign(n=compared[["n_a", "n_b"]].min(axis=1), scale=1.0)
     names = rows["configuration"].unique() if "configuration" in rows else [""]
     if "alive" in keys and len(names) == 1 and rows["alive"].is_unique:
-        own = pd.DataFrame(rows.assign(configuration=names[0]))
-        return by_size.headline(own, own.iloc[:0])
-    return by_size.tally(str(names[0]) if len(names) == 1 else "", pd.DataFrame(rows))
+        rows = rows.assign(configuration=names[0])
+        return by_size.headline(rows, rows.iloc[:0])
+    return by_size.tally(str(names[0]) if len(names) == 1 else "", rows)
 
 
 def claims(study: str, profile: str = "standard") -> pd.DataFrame:
@@ -256,7 +225,7 @@ def claims(study: str, profile: str = "standard") -> pd.DataFrame:
     if study not in testing:
         raise unknown_choice("study with claims", study, testing)
     tables, provenance = store.read_tables(study, profile)
-    with decisions.judged_by(store.effect_told_by(provenance)):
+    with decisions.judged_by(store.rule_told_by(provenance)):
         verdicts = module_of(study, "claims").of_campaign(tables, provenance["profile"])
     return claim_rows([Judged(verdicts)]).drop(columns="page")
 
@@ -344,7 +313,10 @@ def trial(spec: TrialSpec | None = None, **keys: Any) -> dict[str, Any]:
     Raises:
         UserError: an unknown key or value, this machine can't run it, or it did not end well.
     """
-    return single.run_and_summarise(_spec(spec, keys))
+    record = single.run_single(_spec(spec, keys))
+    if record.status != "ok":
+        raise UserError(f"the trial ended as {record.status}: {record.reason}")
+    return single.summary_of(record)
 
 
 @dataclass(frozen=True)

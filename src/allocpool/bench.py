@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -124,19 +124,17 @@ def trial_length(specs: Sequence[str], rounds: int) -> None:
     campaign.
     """
     for words, records in _taking_turns(specs or _USUAL, rounds).items():
-        parts = [_parts_of(record.wall_s, record.cpu_s, record.measurement) for record in records]
+        parts = []
+        for record in records:
+            took = {"set-up": record.measurement["set_up_ns"] / 1e9}
+            for window, iterations in record.measurement["iterations"].items():
+                took[window] = sum(end_ns - start_ns for start_ns, end_ns, _ in iterations) / 1e9
+            cpu = {} if record.cpu_s is None else {"cpu": record.cpu_s}
+            # The rest is the start, and what comes after the measured window.
+            parts.append({"wall": record.wall_s, **cpu, **took, "rest": record.wall_s - sum(took.values())})
         half = {part: median(each[part] for each in parts) for part in parts[0]}
         spent = ", ".join(f"{part} {value:.2f}" for part, value in half.items())
         click.echo(f"{words}: {spent} s; {60 / half['wall']:.1f} a minute")
-
-
-def _parts_of(wall_s: float, cpu_s: float | None, measurement: Mapping[str, Any]) -> dict[str, float]:
-    """Seconds of one batch trial by what it did; the rest is the start and what comes after the measured window."""
-    spent = {"set-up": measurement["set_up_ns"] / 1e9}
-    for window, iterations in measurement["iterations"].items():
-        spent[window] = sum(end_ns - start_ns for start_ns, end_ns, _ in iterations) / 1e9
-    cpu = {} if cpu_s is None else {"cpu": cpu_s}
-    return {"wall": wall_s, **cpu, **spent, "rest": wall_s - sum(spent.values())}
 
 
 @bench_command.command("advice")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-
 _PROFILE = click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 _SETTINGS = click.option(
@@ -35,7 +34,10 @@ _MINUTES = click.option("--minutes", metavar="M", help="Total budget over all ru
 _ELSEWHERE = {
     "advise": ("allocpool.advise:advise_command", "Answer for your program: allocate its messages, or pool them?"),
     "bench": ("allocpool.bench:bench_command", "Measure a part of the instrument."),
-    "compare": ("allocpool.compare:compare_command", "Decide whether a build got slower, from benchmark files."),
+    "compare": (
+        "allocpool.compare.command:compare_command",
+        "Decide whether a build got slower, by benchmark files.",
+    ),
     "doctor": ("allocpool.doctor:doctor_command", "Show what this machine can run, and what is missing."),
     "gclog": ("allocpool.gclog.command:gclog_command", "Summarise garbage collection logs of JDK 11 to 27."),
 }
@@ -166,22 +168,16 @@ def trial(settings: tuple[str, ...], as_json: bool, show_command: bool) -> None:
 
     Exit status: 0 if the trial ends ok, 1 if not, 2 if a setting is wrong.
     """
+    from allocpool import api
     from allocpool.campaign import single
 
     spec = single.parse_spec(settings)
     if show_command:
-        click.echo(single.command_of(spec))
+        click.echo(api.command(spec))
         return
     record = single.run_single(spec)
     summary = single.summary_of(record)
-    if as_json:
-        click.echo(json.dumps(summary, indent=1, default=str))
-    else:
-        for key in single.in_order_of_interest(summary, record):
-            value = summary[key]
-            click.echo(f"{key:24} {value:.4g}" if isinstance(value, float) else f"{key:24} {value}")
-        for key, value in (summary.get("counts") or {}).items():
-            click.echo(f"  {key:22} {value}")
+    click.echo(json.dumps(summary, indent=1, default=str) if as_json else single.as_text(summary, record))
     if record.status != "ok":
         click.echo(f"allocpool: the trial ended as {record.status}: {record.reason}", err=True)
         sys.exit(1)
@@ -194,17 +190,17 @@ def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     overrides: dict[str, Any] = {}
     for word in settings:
         key, equals, value = word.partition("=")
-        shown = repr(word if len(word) <= 80 else f"{word[:80]}...")
-        if key in overrides:
-            raise UserError(f"--set {shown}: {key} is given twice")
-        if not equals or not key:
-            raise UserError(f"--set {shown} is not KEY=VALUE, for example --set blocks=3")
         try:
+            if not equals or not key:
+                raise UserError("this is not KEY=VALUE")
+            if key in overrides:
+                raise UserError(f"{key} is given twice")
             overrides[key] = parsed(value)
+            if overrides[key] is None:
+                raise UserError(f"{key} has no value")
         except UserError as error:
+            shown = repr(word if len(word) <= 80 else f"{word[:80]}...")
             raise UserError(f"--set {shown}: {error}, for example --set blocks=3") from None
-        if overrides[key] is None:
-            raise UserError(f"--set {shown}: {key} has no value, for example --set blocks=3")
     return overrides
 
 
@@ -452,7 +448,7 @@ def findings(profile: str, minutes: str | None) -> None:
     page = render(profile, jobs=usable_cores(), show_only=True)
     click.echo(sequential.outcome(campaigns))
     found = Measured(profile)
-    with judged_by(found.effect):
+    with judged_by(found.rule):
         click.echo(answer(found))
     click.echo(f"The answer for this machine: {page}")
     require_whole(home.build_dir() / "executed" / profile)

@@ -7,7 +7,8 @@ Looks. Intervals are made at the sample sizes `LOOKS` only, at levels that toget
 looks there are and whatever made one stop: repeated confidence intervals (Jennison and Turnbull, "Interim analyses: the
 repeated confidence interval approach", JRSS B 51, 1989) with the boundaries of Wang and Tsiatis ("Approximately optimal
 one-parameter boundaries for group sequential trials", Biometrics 43, 1987), which widen with n and need no last look.
-Trials after the latest look wait for the next one.
+Trials after the latest look wait for the next one. A plan whose number of trials is fixed beforehand has one look, at
+its end, whose interval misses in 5% (`Rule.planned`).
 
 Verdicts. Equivalent: the interval lies within the equivalence margin. Cheaper: it lies on one side of 1. Else open.
 
@@ -43,7 +44,6 @@ CONFIDENCE = 0.95
 ALPHA = 0.05
 EFFECT = 1.10
 """The usual equivalence margin."""
-_asked_for = [EFFECT]
 FEWEST = 5
 """Trials a side below which nothing is decided."""
 FEWEST_ESTIMATES = 3
@@ -51,24 +51,44 @@ FEWEST_ESTIMATES = 3
 A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN = "a_cheaper", "b_cheaper", "equivalent", "open"
 
 
+@dataclass(frozen=True)
+class Rule:
+    """What comparisons that are given no rule of their own are judged by: that of their campaign.
+
+    Attributes:
+        effect: the equivalence margin, a ratio above 1.
+        planned: trials a side of a fixed plan, whose end is the only look; None: there is a look at each of `LOOKS`.
+    """
+
+    effect: float = EFFECT
+    planned: int | None = None
+
+    def only_look(self, n: int) -> bool:
+        """Return whether ``n`` trials a side are those of a fixed plan."""
+        return self.planned is not None and n >= max(self.planned, FEWEST)
+
+
+_in_force = [Rule()]
+
+
 def effect_that_matters() -> float:
-    """Return the equivalence margin in force, a ratio above 1: `EFFECT`, or the last one of `judge_by`."""
-    return _asked_for[-1]
+    """Return the equivalence margin in force, a ratio above 1."""
+    return _in_force[-1].effect
 
 
-def judge_by(effect: float) -> None:
-    """Set the equivalence margin of comparisons that are given none: a page uses that of its profile."""
-    _asked_for[-1] = effect
+def judge_by(rule: Rule) -> None:
+    """Set the rule of comparisons that are given none: a page uses that of its campaign."""
+    _in_force[-1] = rule
 
 
 @contextmanager
-def judged_by(effect: float) -> Iterator[None]:
+def judged_by(rule: Rule) -> Iterator[None]:
     """Set it within a block."""
-    _asked_for.append(effect)
+    _in_force.append(rule)
     try:
         yield
     finally:
-        _asked_for.pop()
+        _in_force.pop()
 
 
 _STEP = 1.25
@@ -203,7 +223,7 @@ class Decision:
         low, high: its interval, at any look; below `FEWEST` trials a side `early_interval`, which decides nothing; NaN
             where a side has fewer than two.
         n: trials of the smaller side.
-        used: trials of each side that the interval uses: those of the latest look.
+        used: trials of each side that the interval uses: those of the latest look, or of a fixed plan.
         verdict: ``a_cheaper``, ``b_cheaper``, ``equivalent`` or ``open``.
         blocks_needed: blocks of one trial a side until it is decided, at this spread; 0 when it is; None when 2,000, or
             four times as many as there are, are too few.
@@ -245,6 +265,7 @@ class Comparison:
         middle, error, freedom: of the logarithm of the ratio at the latest look; NaN before the first.
         effect: the equivalence margin.
         grain: how far the logarithm may be off besides, because figures are coarse.
+        only_look: whether there is no other look.
     """
 
     decision: Decision
@@ -253,6 +274,7 @@ class Comparison:
     freedom: float
     effect: float
     grain: float = 0.0
+    only_look: bool = False
 
     @property
     def verdict(self) -> str:
@@ -302,7 +324,7 @@ class Comparison:
         if math.isnan(distance):
             return 1.0
         apart, error, freedom = (np.asarray(value) for value in (distance - self.grain, self.error, self.freedom))
-        return float(_p_of(apart, error, freedom, self.decision.used))
+        return float(_p_of(apart, error, freedom, self.decision.used, self.only_look))
 
     def text(self) -> str:
         """Return the ratio in words: ``3.1 times (2.9 to 3.4)``, ``no difference that matters (1.02, 0.97 to 1.08)``,
@@ -345,7 +367,8 @@ def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float | No
         return Comparison(nothing, math.nan, math.nan, math.nan, effect)
     trimmed = _as_ratio(sum(map(trimmed_mean, tops)) - sum(map(trimmed_mean, bottoms)))
     remark = _remark([*(("a", side) for side in tops), *(("b", side) for side in bottoms)])
-    used = look_at(n)
+    only_look = _in_force[-1].only_look(n)
+    used = n if only_look else look_at(n)
     if used is None:
         middle = float(sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms))
         half = math.nan
@@ -357,12 +380,13 @@ def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float | No
         return Comparison(early, math.nan, math.nan, math.nan, effect)
     sides = ([side[:used] for side in which] for which in (tops, bottoms))
     middle, error, freedom = (float(part) for part in _contrast(*sides))
-    half = -float(scipy.special.stdtrit(freedom, nominal_level(alpha, used) / 2)) * error
+    level = alpha if only_look else nominal_level(alpha, used)
+    half = -float(scipy.special.stdtrit(freedom, level / 2)) * error
     verdict = _verdict(middle - half, middle + half, math.log(effect))
     needed = 0 if verdict != OPEN else _blocks_needed(tops, bottoms, math.log(effect), alpha)
     ratio, low, high = (_as_ratio(middle + part) for part in (0.0, -half, half))
     decision = Decision(ratio, low, high, n, used, verdict, needed, alpha, trimmed, remark)
-    return Comparison(decision, middle, error, freedom, effect)
+    return Comparison(decision, middle, error, freedom, effect, only_look=only_look)
 
 
 def of_estimate(
@@ -411,7 +435,9 @@ class _Means(Comparison):
             return 1.0
         asked = (1.0, ratio) if side * (ratio - 1) > 0 else (ratio,)
         contrasts = [_contrast([self.top], [factor * self.bottom]) for factor in asked]
-        return max(float(_p_of(side * middle, error, freedom, used)) for middle, error, freedom in contrasts)
+        return max(
+            float(_p_of(side * middle, error, freedom, used, self.only_look)) for middle, error, freedom in contrasts
+        )
 
 
 def compare_means(
@@ -426,7 +452,8 @@ def compare_means(
     n, effect = min(top.size, bottom.size), effect or effect_that_matters()
     if n == 0:
         return _of_logs([np.empty(0)], [], effect, alpha)
-    used = look_at(n) or n
+    only_look = _in_force[-1].only_look(n)
+    used = n if only_look else look_at(n) or n
     ratio, trimmed = _quotient(top.mean(), bottom.mean()), _quotient(trimmed_mean(top), trimmed_mean(bottom))
     remark = _remark((name, np.log(side)) for name, side in (("a", top), ("b", bottom)) if (side > 0).all())
     found = Decision(ratio, math.nan, math.nan, n, used, OPEN, FEWEST - n, alpha, trimmed, remark)
@@ -435,7 +462,8 @@ def compare_means(
     top, bottom = top[:used], bottom[:used]
     middle, error, freedom = (float(part) for part in _contrast([top], [bottom]))
     early = used < FEWEST
-    freedom_of_reach, level = (n - 1, alpha) if early else (freedom, nominal_level(alpha, used))
+    level = alpha if early or only_look else nominal_level(alpha, used)
+    freedom_of_reach = n - 1 if early else freedom
     reach = -float(scipy.special.stdtrit(freedom_of_reach, level / 2))
     low, high = _fieller(top, bottom, reach)
     found = replace(found, low=low, high=high)
@@ -447,7 +475,7 @@ def compare_means(
         margin = abs(float(bottom.mean())) * (effect - 1)
         needed = 0 if verdict != OPEN else _blocks_needed([top], [bottom], margin, alpha)
         found = replace(found, verdict=verdict, blocks_needed=needed)
-    return _Means(found, middle, error, freedom, effect, top=top, bottom=bottom)
+    return _Means(found, middle, error, freedom, effect, only_look=only_look, top=top, bottom=bottom)
 
 
 def _quotient(top: float, bottom: float) -> float:
@@ -482,17 +510,20 @@ def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs], ratio: f
 
 def p_above(top: Array, bottom: Array, ratio: float = 1.0) -> Array:
     """Return `Comparison.p_above` of many comparisons at once: logarithms along the last axis, in order of time."""
-    used = look_at(min(top.shape[-1], bottom.shape[-1]))
+    n = min(top.shape[-1], bottom.shape[-1])
+    only_look = _in_force[-1].only_look(n)
+    used = n if only_look else look_at(n)
     if used is None:
         return np.ones(np.broadcast_shapes(top.shape[:-1], bottom.shape[:-1]))
     middle, error, freedom = _contrast([top[..., :used]], [bottom[..., :used]])
-    return _p_of(middle - math.log(ratio), error, freedom, used)
+    return _p_of(middle - math.log(ratio), error, freedom, used, only_look)
 
 
-def _p_of(distance: Array, error: Array, freedom: Array, used: int) -> Array:
+def _p_of(distance: Array, error: Array, freedom: Array, used: int, only_look: bool) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         nominal = scipy.special.stdtr(freedom, -distance / error)
-    return np.where(error > 0, _repeated(nominal, used), np.where(distance > 0, 0.0, 1.0))
+    p = nominal if only_look else _repeated(nominal, used)
+    return np.where(error > 0, p, np.where(distance > 0, 0.0, 1.0))
 
 
 def decide_together(

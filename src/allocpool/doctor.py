@@ -1,38 +1,43 @@
-"""What this machine can run, what is missing, and how to get it; starts every runtime with every collector."""
+"""What this machine can run, what is missing, and how to get it; starts every runtime with every collector. With
+``--data`` what is broken in a store; nothing is deleted or mended."""
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import click
-from pydantic import BaseModel, ConfigDict
+import pandas as pd
+from pandera.errors import SchemaError, SchemaErrors
+from pydantic import BaseModel, ValidationError
 
 from allocpool import home
-from allocpool.campaign.damage import damages
+from allocpool.campaign import store, tidy
+from allocpool.campaign.registry import STUDY_NAMES, every_study, mode_named, study_named
 from allocpool.compile import check_module, java_modules, module_release
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
-from allocpool.prerequisites import Part, tools
+from allocpool.prerequisites import Part, part_of, tools
+from allocpool.runtimes import discovery, flags
 from allocpool.runtimes.collectors import COLLECTORS
-from allocpool.runtimes.discovery import Runtime, find_javac, find_runtime, known_releases
-from allocpool.runtimes.flags import Jvm, jvm_flags, verify_flags
 from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
+from allocpool.trial.record import RESULT, checked_record, trial_id
 
 _PROBE_HEAP_MB = 64
 _FEW_DESCRIPTORS = 4096
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-
-
+_LITTLE_MB = 500
+"""Of free space, below which a campaign is likely to end for want of it."""
 _DEBIAN = {
     "javac": "openjdk-17-jdk-headless",
     "Maven": "maven",
@@ -46,11 +51,7 @@ _DEBIAN = {
 """Which Debian package brings a part that is missing."""
 
 
-class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class CollectorReport(_Report):
+class CollectorReport(BaseModel, frozen=True):
     """One cell of the table; ``absent``: the runtime never had it, ``fails``: it does not start here."""
 
     collector: str
@@ -58,7 +59,7 @@ class CollectorReport(_Report):
     problem: str | None = None
 
 
-class RuntimeReport(_Report):
+class RuntimeReport(BaseModel, frozen=True):
     """The runtime of one feature release that trials would use, or why there is none."""
 
     feature: int
@@ -70,7 +71,7 @@ class RuntimeReport(_Report):
     collectors: tuple[CollectorReport, ...] = ()
 
 
-class Diagnosis(_Report):
+class Diagnosis(BaseModel, frozen=True):
     """All that was found; ``ready`` if the essentials are there, ``outlook`` how noisy the machine is, where asked."""
 
     ready: bool
@@ -84,7 +85,6 @@ class Diagnosis(_Report):
     outlook: Outlook | None = None
 
     def packages(self) -> tuple[str, ...]:
-        """Return the Debian packages that bring missing parts."""
         parts = (*self.building, *self.allocators, *self.system)
         return tuple(dict.fromkeys(_DEBIAN[part.name] for part in parts if part.problem and part.name in _DEBIAN))
 
@@ -100,54 +100,44 @@ class Diagnosis(_Report):
 def diagnose() -> Diagnosis:
     """Look at everything; takes some seconds, most of them starting Java."""
     host = read_host()
-    runtimes = _runtimes()
+    with ThreadPoolExecutor() as pool:
+        found = tuple(pool.map(_runtime, discovery.known_releases()))
     building = tools()
-    usable = any(cell.state == "runs" for runtime in runtimes for cell in runtime.collectors)
+    usable = any(cell.state == "runs" for runtime in found for cell in runtime.collectors)
     return Diagnosis(
         ready=usable and not any(part.problem for part in building),
         host=host,
         fingerprint=host.fingerprint(),
-        runtimes=runtimes,
+        runtimes=found,
         building=building,
         java_modules=_modules(),
-        allocators=(*(_part(name, partial(_allocator, name)) for name in ALLOCATORS), _part("boost_pool", _boost)),
+        allocators=(*(part_of(name, partial(_allocator, name)) for name in (*ALLOCATORS, "boost_pool")),),
         system=_system(host),
     )
 
 
-def _runtimes() -> tuple[RuntimeReport, ...]:
-    with ThreadPoolExecutor() as pool:
-        return tuple(pool.map(_runtime, known_releases()))
-
-
 def _runtime(feature: int) -> RuntimeReport:
     try:
-        runtime = find_runtime(feature)
+        runtime = discovery.find_runtime(feature)
     except UserError as error:
         return RuntimeReport(feature=feature, problem=str(error))
     return RuntimeReport(**asdict(runtime), collectors=tuple(_cell(runtime, name) for name in COLLECTORS))
 
 
-def _cell(runtime: Runtime, collector: str) -> CollectorReport:
+def _cell(runtime: discovery.Runtime, collector: str) -> CollectorReport:
     if not COLLECTORS[collector].is_on(runtime.feature):
         return CollectorReport(collector=collector, state="absent")
     try:
-        verify_flags(runtime, jvm_flags(Jvm("", runtime.feature, collector, _PROBE_HEAP_MB, pre_touch=False)))
+        probe = flags.Jvm("", runtime.feature, collector, _PROBE_HEAP_MB, pre_touch=False)
+        flags.verify_flags(runtime, flags.jvm_flags(probe))
     except UserError as error:
         return CollectorReport(collector=collector, state="fails", problem=str(error))
     return CollectorReport(collector=collector, state="runs")
 
 
-def _part(name: str, find: Callable[[], str | None]) -> Part:
-    try:
-        return Part(name, find())
-    except UserError as error:
-        return Part(name, None, str(error))
-
-
 def _modules() -> tuple[Part, ...]:
     try:
-        javac = find_javac()
+        javac = discovery.find_javac()
     except UserError:  # reported among the tools
         return ()
 
@@ -155,17 +145,15 @@ def _modules() -> tuple[Part, ...]:
         check_module(module, javac)
         return f"for Java {module_release(module)}"
 
-    return tuple(_part(module, partial(check, module)) for module in java_modules())
+    return tuple(part_of(module, partial(check, module)) for module in java_modules())
 
 
 def _allocator(name: str) -> str:
-    return str(find_allocator(name) or "the C library's own")
-
-
-def _boost() -> str | None:
+    if name in ALLOCATORS:
+        return str(find_allocator(name) or "the C library's own")
     check_boost()
     boost = find_boost()
-    return f"Boost {boost.version}" if boost else None
+    return f"Boost {boost.version}" if boost else ""
 
 
 def _system(host: Host) -> tuple[Part, ...]:
@@ -188,15 +176,22 @@ def _system(host: Host) -> tuple[Part, ...]:
 
 
 def as_text(diagnosis: Diagnosis) -> str:
-    """Return a diagnosis as text: the table of runtimes and collectors, the parts, and what is missing."""
+    """Return a diagnosis as text: which runtime runs with which collector (yes, no, or a dash where it never had it),
+    the parts, and what is missing."""
     host = diagnosis.host
+    signs = {"runs": "yes", "fails": "no", "absent": "-"}
+    table = []
+    for runtime in diagnosis.runtimes:
+        states = {cell.collector: signs[cell.state] for cell in runtime.collectors}
+        about = f"{runtime.version}, {runtime.vendor}, {runtime.origin}" if runtime.version else "not here"
+        table.append({"Java": runtime.feature, **{name: states.get(name, "no") for name in COLLECTORS}, "": about})
     lines = [
         f"{host.cpu_model}, {host.logical_cores} hardware threads, {host.memory_mb} MB of memory "
         f"({host.available_memory_mb} MB available), {host.system} {host.kernel}"
         + (f", virtual machine ({host.hypervisor})" if host.hypervisor else ""),
         f"Python {host.python_version}, host {diagnosis.fingerprint}",
         "",
-        *_collector_table(diagnosis),
+        pd.DataFrame(table).to_markdown(index=False, tablefmt="plain"),
     ]
     for title, parts in (
         ("Building", diagnosis.building),
@@ -219,17 +214,84 @@ def as_text(diagnosis: Diagnosis) -> str:
     return "\n".join([*lines, "", ready, *install])
 
 
-def _collector_table(diagnosis: Diagnosis) -> list[str]:
-    """One line per runtime, one column per collector: yes, no (it fails here), or a dash (it never had it)."""
-    signs = {"runs": "yes", "fails": "no", "absent": "-"}
-    names = list(COLLECTORS)
-    lines = ["Java  " + "  ".join(names)]
-    for runtime in diagnosis.runtimes:
-        states = {cell.collector: signs[cell.state] for cell in runtime.collectors}
-        cells = "  ".join(f"{states.get(name, 'no'):<{len(name)}}" for name in names)
-        description = f"{runtime.version}, {runtime.vendor}, {runtime.origin}" if runtime.version else "not here"
-        lines.append(f"{runtime.feature:<4}  {cells}  {description}")
-    return lines
+@dataclass(frozen=True)
+class Damage:
+    """One broken thing."""
+
+    path: Path
+    what: str
+    remedy: str
+
+
+def damages() -> Iterator[Damage]:
+    """Yield everything that is broken in the store of this user."""
+    yield from _of_place(home.data_dir())
+    for folder in _folders(home.raw_dir()):
+        if folder.name != "single":
+            yield from _of_trial(folder)
+    for profile in _folders(home.tidy_dir()):
+        yield from _of_tables(profile, "`allocpool run {study} --profile {profile}` makes it anew")
+    for host in _folders(home.hosts_dir()):
+        for profile in _folders(host):
+            yield from _of_tables(profile, "import it again, or run that host again")
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return sorted(path for path in root.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+def _of_place(data: Path) -> Iterator[Damage]:
+    place = next(folder for folder in (data, *data.parents) if folder.exists())
+    if not place.is_dir():
+        yield Damage(place, "it is no folder", "set ALLOCPOOL_DATA to one")
+        return
+    if not os.access(place, os.W_OK) or os.statvfs(place).f_flag & os.ST_RDONLY:
+        yield Damage(place, "it takes no files", "measure with ALLOCPOOL_DATA set elsewhere; what is here can be shown")
+    free_mb = shutil.disk_usage(place).free >> 20
+    if free_mb < _LITTLE_MB:
+        yield Damage(place, f"{free_mb} MB are free", "make room there, or set ALLOCPOOL_DATA to another place")
+
+
+def _of_trial(folder: Path) -> Iterator[Damage]:
+    again = "the campaign that plans it runs it again; the folder may be removed"
+    try:
+        record = checked_record(folder)
+        if record is None:
+            yield Damage(folder, "the trial did not end", again)
+            return
+        mode = mode_named(record.spec.get("mode"))
+        named = trial_id(mode.spec(**record.spec), record.launch.code_hash, record.host.fingerprint())
+        if record.trial_id.removesuffix("-2") != named:
+            raise UserError(f"what it ran is trial {named}")
+        tidy.read_trial(record, mode.measurement)
+        for study in every_study():
+            if mode in study.modes:
+                tidy.check_cost(record, study)
+                tidy.check_rows(record, study)
+    except (UserError, ValidationError) as error:
+        yield Damage(folder / RESULT, str(error), again)
+    for scratch in sorted(folder.glob(".*")):
+        yield Damage(scratch, "it is what an interrupted write left", "it may be removed")
+
+
+def _of_tables(profile: Path, remedy: str) -> Iterator[Damage]:
+    for folder in _folders(profile):
+        if folder.name not in STUDY_NAMES:
+            yield Damage(folder, "there is no such study", "it may be removed")
+            continue
+        if not any(folder.iterdir()):  # of a campaign that has begun
+            continue
+        anew = remedy.format(study=folder.name, profile=profile.name)
+        if not (folder / "provenance.json").is_file():
+            yield Damage(folder, "provenance.json is missing: its tables are not shown", anew)
+            continue
+        try:
+            store.check_folder(study_named(folder.name), folder, "")
+        except (UserError, SchemaError, SchemaErrors, LookupError, ValueError) as error:
+            yield Damage(folder, str(error).removesuffix(": ")[:300], anew)
 
 
 @click.command("doctor")
@@ -245,19 +307,14 @@ def doctor_command(as_json: bool, data: bool) -> None:
     Example: allocpool doctor --json
     """
     if data:
-        _report_damages(as_json)
-        return
+        found = list(damages())
+        if as_json:
+            click.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
+        else:
+            lines = [f"{one.path}: {' '.join(one.what.split())}: {one.remedy}" for one in found]
+            click.echo("\n".join(lines) or f"{home.data_dir()}: nothing is broken")
+        raise SystemExit(1 if found else 0)
     diagnosis = diagnose().model_copy(update={"outlook": outlook("quick", MINUTES)})
     click.echo(diagnosis.model_dump_json(indent=2) if as_json else as_text(diagnosis))
     if not diagnosis.ready:
-        raise SystemExit(1)
-
-
-def _report_damages(as_json: bool) -> None:
-    found = list(damages())
-    if as_json:
-        click.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
-    else:
-        click.echo("\n".join(one.text() for one in found) or f"{home.data_dir()}: nothing is broken")
-    if found:
         raise SystemExit(1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import sys
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -28,6 +30,12 @@ class UserError(ValueError):
 def unknown_choice(what: str, value: object, valid: Iterable[object]) -> UserError:
     """Return the error for a value outside a closed list; names every valid choice."""
     return UserError(f"unknown {what} {value!r}: choose one of {', '.join(str(v) for v in valid)}")
+
+
+@functools.cache
+def warn_once(line: str) -> None:
+    """Print a line on stderr unless this process has printed it before."""
+    print(f"allocpool: {' '.join(line.split())}", file=sys.stderr)
 
 
 @dataclass(frozen=True, eq=False)

@@ -159,7 +159,6 @@ class Remembered:
         self._path = path
 
     def get(self, key: str) -> str | None:
-        """Return the answer, if any."""
         return self._read().get(key)
 
     def remember(self, key: str, answer: str) -> None:

@@ -15,20 +15,10 @@ from matplotlib.figure import Figure
 from allocpool import stats
 from allocpool.campaign import campaign, hosts, profiles, store
 from allocpool.campaign.registry import every_study, module_of
-from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, judged_by, of_estimate
+from allocpool.decisions import Rule, compare, judged_by
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
-from allocpool.evidence.claims import (
-    AS_PUBLISHED,
-    NOT_MEASURED,
-    OTHER_WAY,
-    Claim,
-    Equality,
-    Evidence,
-    Missing,
-    Verdict,
-    of_orderings,
-)
+from allocpool.evidence.claims import Claim, Evidence, Verdict
 from allocpool.evidence.trials import finished, quiet_or_noisy, records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
@@ -38,6 +28,7 @@ from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.studies.batch import claims as batch_claims
 from allocpool.studies.batch import story as batch_story
 from allocpool.studies.realtime import claims as realtime_claims
+from allocpool.studies.realtime.adaptive import Costs, over
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import Realtime
 
@@ -90,22 +81,18 @@ class Measured:
         return cell_data.one_case_a(cell_data.as_set(self.batch))
 
     @cached_property
-    def searches(self) -> pd.DataFrame:
-        return self._table("realtime", "searches")
-
-    @cached_property
     def realtime(self) -> pd.DataFrame:
         return realtime_cells(store.stored("realtime", self.profile)[0])
 
     @property
-    def effect(self) -> float:
-        """The equivalence margin of costs, a ratio above 1."""
-        return store.effect_of(self.profile, *_OF_PACKETS)
+    def rule(self) -> Rule:
+        """What costs are judged by."""
+        return store.rule_of(self.profile, *_OF_PACKETS)
 
     @property
-    def realtime_effect(self) -> float:
-        """The equivalence margin of inter-arrival times, which may be another one."""
-        return store.effect_of(self.profile, "realtime", *_OF_PACKETS)
+    def realtime_rule(self) -> Rule:
+        """What inter-arrival times are judged by, which may be another margin."""
+        return store.rule_of(self.profile, "realtime", *_OF_PACKETS)
 
 
 def answered(measured: Measured) -> pd.DataFrame:
@@ -154,11 +141,8 @@ def answer(measured: Measured) -> str:
 
 
 def provenance(measured: Measured) -> dict[str, Any]:
-    """Return the provenance of the first of `_OF_PACKETS` that has results.
-
-    Raises:
-        UserError: nothing is measured; names the command that does.
-    """
+    """Return the provenance of the first of `_OF_PACKETS` that has results; UserError, which names the command that
+    measures, where none has."""
     for study in _OF_PACKETS:
         if found := store.stored(study, measured.profile)[1]:
             return found
@@ -195,18 +179,17 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
     if left["map"].empty:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
-    with judged_by(measured.realtime_effect):
+    with judged_by(measured.realtime_rule):
         words = story.caption(left, elsewhere)
-    return module_of("realtime", "plots").decision_map(left), words
+    return story.decision_map(left), words
 
 
 class Both(NamedTuple):
-    """What claims about batch and real time are tested on, for one set-up; ``searches``: all of them."""
+    """What claims about batch and real time are tested on, for one set-up."""
 
     verdicts: Sequence[Verdict]
     batch: Mapping[tuple[str, str, str], pd.Series]
     realtime: Realtime
-    searches: pd.DataFrame
 
 
 def _joined(costs: Evidence, intervals: Evidence) -> Evidence:
@@ -228,41 +211,17 @@ def _published_pool_everywhere() -> Evidence:
     return _joined(costs(), intervals()) if costs and intervals else claims.no_figures()
 
 
-def interval_over_cost(searches: pd.DataFrame, costs: pd.Series) -> Comparison:
-    """Compare the minimum sustainable inter-arrival time that searches of a cell found with its cost in batch.
-
-    A search returns a bracket: its figure is the geometric middle, and half of the widest bracket is added to either
-    side of the interval; the freedom is that of the smaller side.
-    """
-    passes = searches["pdr_ns"].astype(float).map(math.log)
-    half_widths = (passes - searches["pdr_fails_ns"].astype(float).map(math.log)).fillna(0.0) / 2
-    middles, logs = passes - half_widths, costs.astype(float).map(math.log)
-    n = min(len(middles), len(logs))
-    if n < FEWEST_ESTIMATES:
-        return compare(middles.map(math.exp), costs, MATCHES)
-    error = math.sqrt(middles.var(ddof=1) / len(middles) + logs.var(ddof=1) / len(logs))
-    return of_estimate(float(middles.mean() - logs.mean()), error, n, float(half_widths.max()), MATCHES)
-
-
 def _matches(data: Both) -> Evidence:
-    done = finished(data.searches)
-    done = done[done["heap_factor"].isna() | (done["heap_factor"] == 1)]
     expected = []
     for cell in _allocating_in_a(data.realtime):
         in_batch = Cell(cell.configuration, "alloc", "A")
-        searches = done[(done[list(in_batch._fields)] == in_batch).all(axis=1)]
-        costs, gap = data.batch.get(in_batch, pd.Series(dtype=float)), data.realtime.gap(cell)
-        if costs.empty:
-            gap = gap or "no figure in batch at its scale"
-        elif searches.empty:
-            gap = gap or "not searched at the scale of its cost"
-        elif searches["pdr_ns"].isna().any():
-            gap = gap or "no interval passes in every search"
-        compared = interval_over_cost(searches.iloc[:0] if gap else searches, costs)
-        expected.append(
-            Equality(f"minimum sustainable inter-arrival time of {in_batch}", "its cost in batch", compared, gap or "")
-        )
-    return of_orderings(expected, () if expected else [Missing("allocating in case A", "not tried in real time")])
+        costs = Costs(tuple(data.batch.get(in_batch, ())))
+        gap = data.realtime.gap(cell) or ("" if costs.every_ns else "no figure in batch at its scale")
+        compared = compare([], []) if gap else over([(cell.every_pdr, costs)], effect=MATCHES)
+        left = f"minimum sustainable inter-arrival time of {in_batch}"
+        expected.append(claims.Equality(left, "its cost in batch", compared, gap))
+    missing = claims.Missing("allocating in case A", "not tried in real time")
+    return claims.of_orderings(expected, () if expected else [missing])
 
 
 def _allocating_in_a(data: Realtime) -> list[Any]:
@@ -275,8 +234,8 @@ def _published_matches() -> Evidence:
     for cell in _allocating_in_a(realtime_claims.published()):
         costs = batch.get((cell.configuration, "alloc", "A"))
         ratio = math.nan if costs is None else cell.pdr_ns / stats.geometric_mean(costs)
-        near = AS_PUBLISHED if 1 / MATCHES <= ratio <= MATCHES else OTHER_WAY
-        rows.append([cell.configuration, ratio, NOT_MEASURED if math.isnan(ratio) else near])
+        near = claims.AS_PUBLISHED if 1 / MATCHES <= ratio <= MATCHES else claims.OTHER_WAY
+        rows.append([cell.configuration, ratio, claims.NOT_MEASURED if math.isnan(ratio) else near])
     return Evidence(pd.DataFrame(rows, columns=["configuration", "ratio", "shown"]))
 
 
@@ -304,20 +263,20 @@ def judged(measured: Measured) -> list[tables.Judged]:
             left, provenance = store.stored(study.name, measured.profile)
             # Without a campaign nothing is tested, whatever the settings.
             settings = provenance["profile"] if provenance else campaign.open_study(study.name).profile.model_dump()
-            with judged_by(store.effect_of(measured.profile, study.name)):
+            with judged_by(store.rule_of(measured.profile, study.name)):
                 found = module_of(study.name, "claims").of_campaign(left, settings)
             parts[study.name] = tables.Judged(found, study.notebook, study.question)
     realtime = store.stored("realtime", measured.profile)[0]
-    scales = measured.searches["scale"].unique()
+    adaptive = finished(realtime["adaptive"])
+    scales = adaptive["scale"].unique()
     # Real time has batch trials of its cells at its own scale; those of the batch study may be of another machine.
     every = pd.concat([measured.batch, realtime["batch"]]).drop_duplicates("trial_id")
-    every = every[every["host_id"].isin(set(measured.searches["host_id"]))]
+    every = every[every["host_id"].isin(set(adaptive["host_id"]))]
     same_scale = every[every["scale"].isin(scales)] if len(scales) == 1 else every.iloc[:0]
 
     def both(set_up: str) -> Both:
         of_both = [each for name in ("batch", "realtime") for each in parts[name].verdicts if each.set_up == set_up]
         of_realtime = Realtime.of(measured.realtime, realtime["trials"], set_up)
-        costs = cell_data.costs_by_cell(with_families(same_scale, set_up))
-        return Both(of_both, costs, of_realtime, measured.searches)
+        return Both(of_both, cell_data.costs_by_cell(with_families(same_scale, set_up)), of_realtime)
 
     return [tables.Judged(claims.evaluate_apart(FINDINGS_CLAIMS, both)), *parts.values()]

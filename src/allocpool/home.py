@@ -45,14 +45,13 @@ def home() -> Path:
         if not _is_root(chosen):
             raise UserError(f"ALLOCPOOL_HOME={chosen} is not a checkout of allocpool: it must hold its pyproject.toml")
         return chosen
-    for folder in Path(__file__).resolve().parents:
-        if _is_root(folder):
-            return folder
+    folders = [*Path(__file__).resolve().parents]
     with suppress(FileNotFoundError):  # the working folder was deleted
         cwd = Path.cwd().resolve()
-        for folder in (cwd, *cwd.parents):
-            if _is_root(folder):
-                return folder
+        folders += [cwd, *cwd.parents]
+    for folder in folders:
+        if _is_root(folder):
+            return folder
     raise UserError("no checkout of allocpool found: run inside the repository or set ALLOCPOOL_HOME to it")
 
 
@@ -82,7 +81,6 @@ def shipped_dir() -> Path:
 
 
 def reference_dir() -> Path:
-    """Return the folder of published figures."""
     return home() / "data" / "reference"
 
 
@@ -97,10 +95,8 @@ def build_dir() -> Path:
 
 
 def workloads_dir() -> Path:
-    """Return the Maven project of Java sources."""
     return home() / "workloads"
 
 
 def native_dir() -> Path:
-    """Return the CMake project of C++ sources."""
     return home() / "native"

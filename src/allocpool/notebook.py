@@ -13,7 +13,7 @@ import html
 import io
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 from great_tables import GT
@@ -22,7 +22,6 @@ from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.api import Compared
 from allocpool.api import command as command
 from allocpool.api import source as source
 from allocpool.campaign import hosts, profiles, store
@@ -89,29 +88,20 @@ def _assigned(cells: Sequence[str]) -> set[str]:
     return set()
 
 
-_Judged = TypeVar("_Judged", bound=Any)
-
-
-def judged(of: _Judged) -> _Judged:
-    """Set the page's equivalence margin to that of its study, or of the first page's results; returns its argument."""
-    judge_by(of.effect)
+def judged(of: Any) -> Any:
+    """Set the page's rule to that of its study, or of the first page's results; returns its argument."""
+    judge_by(of.rule)
     return of
-
-
-def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:
-    """Return the trials and the provenance of a campaign without a run; no rows and None where there is none."""
-    tables, provenance = store.stored(study, profile)
-    return tables["trials"], provenance
 
 
 def summaries(profile: str) -> Markdown:
     """List each study of the profile with its question, which leads to its page, and its summary, judged by its own
-    equivalence margin."""
+    rule."""
     asked = profiles.studies_of(profile) if profile in profiles.names() else STUDY_NAMES
     lines = []
     for study in every_study():
-        if study.name in asked or store.stored(study.name, profile)[1] is not None:
-            with judged_by(store.effect_of(profile, study.name)):
+        if study.name in asked or store.stored_folder(study.name, profile):
+            with judged_by(store.rule_of(profile, study.name)):
                 summary = module_of(study.name, "story").summary(profile)
             summary = " ".join(summary.split("\n\n")[0].split())
             lines.append(f"- [{study.question}]({study.notebook}.ipynb) {summary}")
@@ -201,11 +191,10 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
 
 
 def _frame_bundle(frame: pd.DataFrame, **_asked: Any) -> dict[str, Any]:
-    """Return a frame in a region that scrolls; a comparison brings its own."""
-    if isinstance(frame, Compared):
-        return {"text/html": frame._repr_html_(), "text/plain": repr(frame)}
-    # An empty header cell is none to a screen reader.
-    inner = frame.to_html(max_rows=10, max_cols=12).replace("<th></th>", "<td></td>")
+    """Return a frame in a region that scrolls; the first and last rows, but of a comparison all."""
+    most = None if "margin" in frame.attrs else 10
+    inner = frame.to_html(max_rows=most, max_cols=12, float_format=stats.significant, na_rep="-")
+    inner = inner.replace("<th></th>", "<td></td>")  # an empty header cell is none to a screen reader
     return {"text/html": region(inner, f"Rows: {', '.join(map(str, frame.columns[:3]))}"), "text/plain": repr(frame)}
 
 
@@ -234,15 +223,11 @@ def status_banner(provenance: Mapping[str, Any]) -> HTML:
     words = f"{found['sentence']} {stats.matters_from(effect_that_matters())}"
     if (boots := provenance.get("boots", 1)) > 1:
         words += f" The machine was started {boots} times meanwhile: costs are over its pace, which shows what changed."
-    return HTML(f'<div style="{style}">{words}{_other_settings(provenance.get("other_settings") or ())}</div>')
-
-
-def _other_settings(others: Sequence[str]) -> str:
-    if not others:
-        return ""
-    items = "".join(f"<li>{html.escape(each)}</li>" for each in others)
-    summary = f"{stats.plural(len(others), 'setting')} of this campaign differ from the profile's"
-    return f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
+    if others := provenance.get("other_settings"):
+        items = "".join(f"<li>{html.escape(each)}</li>" for each in others)
+        summary = f"{stats.plural(len(others), 'setting')} of this campaign differ from the profile's"
+        words += f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
+    return HTML(f'<div style="{style}">{words}</div>')
 
 
 def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None:

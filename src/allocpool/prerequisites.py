@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from allocpool.errors import UserError
 from allocpool.machine.compiler import find_compiler, output_of
@@ -27,42 +29,51 @@ class Part:
     problem: str | None = None
 
 
-def _compiler() -> Part:
+def part_of(name: str, find: Callable[[], str]) -> Part:
+    """Return what ``find`` finds, or why it raises `UserError`."""
     try:
-        path, version = find_compiler()
+        return Part(name, find())
     except UserError as error:
-        return Part("C++ compiler", None, str(error))
+        return Part(name, None, str(error))
+
+
+def _compiler() -> str:
+    path, version = find_compiler()
     status, printed = output_of([path, "-std=c++17", "-fsyntax-only", "-x", "c++", "-"], _CPP17)
-    why = printed.splitlines()[0] if printed else "no reason given"
-    return Part("C++ compiler", f"{version} ({path})", f"{path} does not compile C++17: {why}" if status else None)
+    if status:
+        raise UserError(f"{path} does not compile C++17: {(printed.splitlines() or ['no reason given'])[0]}")
+    return f"{version} ({path})"
 
 
-def _javac() -> Part:
-    try:
-        javac = find_javac()
-    except UserError as error:
-        return Part("javac", None, str(error))
-    return Part("javac", f"{javac.version} ({javac.home / 'bin' / 'javac'})")
+def _javac() -> str:
+    javac = find_javac()
+    return f"{javac.version} ({javac.home / 'bin' / 'javac'})"
 
 
-def _versioned(name: str, program: str, oldest: tuple[int, int]) -> Part:
+def _versioned(name: str, program: str, oldest: tuple[int, int]) -> str:
     """Look for a program that prints ``<name> <version>`` for ``--version``."""
     needed, remedy = f"{oldest[0]}.{oldest[1]}", f"install {name.lower()} (Debian, conda-forge, Homebrew)"
     path = shutil.which(program)
     if path is None:
-        return Part(name, None, f"{program} is missing ({needed} or newer): {remedy}")
+        raise UserError(f"{program} is missing ({needed} or newer): {remedy}")
     status, printed = output_of([path, "--version"])
     version = re.search(r"\d+\.\d+(\.\d+)?", printed)
     if status != 0 or version is None:
-        return Part(name, path, f"{path} does not work: {(printed.splitlines() or ['no output'])[0]}")
-    old = tuple(int(part) for part in version.group().split(".")[:2]) < oldest
-    problem = f"{path} is {version.group()}, {needed} or newer is needed: {remedy}" if old else None
-    return Part(name, f"{version.group()} ({path})", problem)
+        raise UserError(f"{path} does not work: {(printed.splitlines() or ['no output'])[0]}")
+    if tuple(int(part) for part in version.group().split(".")[:2]) < oldest:
+        raise UserError(f"{path} is {version.group()}, {needed} or newer is needed: {remedy}")
+    return f"{version.group()} ({path})"
 
 
 def tools() -> tuple[Part, ...]:
     """Return every program that building needs, whether it is there or not."""
-    return _javac(), _versioned("Maven", "mvn", (3, 6)), _compiler(), _versioned("CMake", "cmake", (3, 20))
+    maven, cmake = partial(_versioned, "Maven", "mvn", (3, 6)), partial(_versioned, "CMake", "cmake", (3, 20))
+    return (
+        part_of("javac", _javac),
+        part_of("Maven", maven),
+        part_of("C++ compiler", _compiler),
+        part_of("CMake", cmake),
+    )
 
 
 def main() -> int:

@@ -47,11 +47,7 @@ def picture(measured: findings.Measured) -> str:
 
 
 def filled(text: str, measured: findings.Measured) -> str:
-    """Return the README with a new answer between its marks.
-
-    Raises:
-        UserError: a mark is missing.
-    """
+    """Return the README with a new answer between its marks; UserError where it has lost one."""
     if not all(text.count(mark) == 1 for mark in _MARKS):
         raise UserError(f"README.md has lost its marks: {' and '.join(_MARKS)}")
     before, rest = text.split(_MARKS[0])
@@ -59,11 +55,7 @@ def filled(text: str, measured: findings.Measured) -> str:
 
 
 def shipped() -> findings.Measured:
-    """Return the shipped tables.
-
-    Raises:
-        UserError: there are own results of that profile, which would be read instead.
-    """
+    """Return the shipped tables; UserError where there are own results of that profile, which would be read instead."""
     mine = home.tidy_dir() / PROFILE
     if mine.is_dir() and any(mine.iterdir()):
         raise UserError(f"{mine} would be read instead of the shipped results: set ALLOCPOOL_DATA to an empty folder")
@@ -71,10 +63,9 @@ def shipped() -> findings.Measured:
 
 
 def main() -> None:
-    """Write the README and its picture."""
     readme, target = home.home() / "README.md", home.home() / PICTURE
     measured = shipped()
-    judge_by(measured.effect)
+    judge_by(measured.rule)
     readme.write_text(filled(readme.read_text(encoding="utf-8"), measured), encoding="utf-8")
     target.write_text(picture(measured), encoding="utf-8")
     print(json.dumps({"README": str(readme), "picture": str(target)}))

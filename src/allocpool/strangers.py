@@ -12,7 +12,7 @@ _PLAIN = str.maketrans({
 
 def printable(text: str) -> str:
     """Return the text with control characters as escapes."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def inert(value: Any) -> Any:

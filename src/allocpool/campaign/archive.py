@@ -9,13 +9,14 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import shutil
 import tarfile
 import tempfile
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import pyarrow
 import pyarrow.compute as compute
@@ -26,7 +27,7 @@ from allocpool import home
 from allocpool.campaign import profiles
 from allocpool.campaign.campaign import all_of_profile
 from allocpool.campaign.registry import STUDY_NAMES, study_named
-from allocpool.campaign.store import QUESTIONS, read_folder
+from allocpool.campaign.store import check_folder
 from allocpool.campaign.study import PROFILE_NAME
 from allocpool.errors import UserError
 from allocpool.files import replaceable, replacing, require_regular
@@ -43,7 +44,7 @@ _MOST_CELLS, _MOST_TEXT_BYTES = 20_000_000, 512 << 20
 """Of one table in memory; the largest that this package has shipped has a million cells."""
 _WORDS = {"language": ("java", "cpp"), "collector": COLLECTORS}
 """What columns of any table may hold: pages know no other words."""
-_HEX = set("0123456789abcdef")
+_OURS = re.compile(rf"({'|'.join(STUDY_NAMES)})/[\w-]+\.(parquet|json)|raw/[\w-]+\.json")
 
 
 class _Member(tarfile.TarInfo):
@@ -172,9 +173,10 @@ def _read(archive: Path) -> tuple[_Manifest, dict[str, bytes]]:
         raise UserError(f"{archive} can't be read ({error.strerror or error}): `allocpool export` makes one") from None
     if manifest.kind != _KIND or manifest.format != 1:
         raise UserError(f"{archive} is of another version of this package: bring both to one version")
-    if bad := [name for name in manifest.files if not _is_ours(name)]:
+    # Two parts that this package writes, which lead out of no folder.
+    if bad := [name for name in manifest.files if not _OURS.fullmatch(name)]:
         raise UserError(f"{archive} holds {bad[0]!r}, which is no file of a campaign: nothing of it was taken")
-    if not (PROFILE_NAME.fullmatch(manifest.profile) and manifest.host_id and set(manifest.host_id) <= _HEX):
+    if not (PROFILE_NAME.fullmatch(manifest.profile) and re.fullmatch("[0-9a-f]+", manifest.host_id)):
         raise UserError(f"{archive} names no host and profile: nothing of it was taken")
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in found.items()}
     if wrong := sorted(name for name in hashes.keys() | manifest.files if hashes.get(name) != manifest.files.get(name)):
@@ -185,14 +187,6 @@ def _read(archive: Path) -> tuple[_Manifest, dict[str, bytes]]:
 def _content(packed: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     file = packed.extractfile(member)
     return file.read() if file is not None else b""
-
-
-def _is_ours(name: str) -> bool:
-    """Return whether a name has two parts that this package writes, which lead out of no folder."""
-    folder, _, file = name.partition("/")
-    stem, _, suffix = file.rpartition(".")
-    known = (folder in STUDY_NAMES and suffix in ("parquet", "json")) or (folder == "raw" and suffix == "json")
-    return known and bool(stem) and all(letter.isalnum() or letter in "_-" for letter in stem)
 
 
 def _check_size(path: Path) -> None:
@@ -221,25 +215,17 @@ def _check_size(path: Path) -> None:
 
 def _check(archive: Path, study: str, folder: Path, manifest: _Manifest) -> None:
     """Check that a study's tables can be read, fit their schemas and are of that host."""
-    known = study_named(study)
     try:
         for path in sorted(folder.glob("*.parquet")):
             _check_size(path)
-        tables, provenance = read_folder(known, folder, "ask for it again")
-        for name, table in tables.items():
-            schema = {**known.schemas, "questions": QUESTIONS}.get(name)
-            if schema is None:
-                raise UserError(f"there is no table {name}")
-            schema.validate(table)
+        tables, provenance = check_folder(study_named(study), folder, "ask for it again")
+        for table in tables.values():
             for column, words in _WORDS.items():
                 if column in table and (other := set(table[column].dropna()) - set(words)):
                     raise UserError(f"it has {column} {min(other)!r}, and this package knows {', '.join(words)}")
-        found: Any = provenance["host_id"]
-        if found != manifest.host_id:
-            raise UserError(f"its tables are of host {found}")
-        hosts = set(tables["trials"]["host_id"].dropna()) if "trials" in tables else set()
-        if hosts - {manifest.host_id}:
-            raise UserError(f"its trials are of host {sorted(hosts)[0]}")
+        hosts = {provenance["host_id"], *tables["trials"]["host_id"].dropna()}
+        if others := sorted(hosts - {manifest.host_id}):
+            raise UserError(f"it is of host {others[0]}")
     except Exception as error:  # whatever a foreign table breaks: pandera's, Arrow's, a study's own
         why = printable(" ".join(str(error).split())[:200])
         raise UserError(f"{archive}: study {study} can't be shown ({why}): nothing of it was taken") from None

@@ -16,7 +16,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,8 +30,9 @@ from allocpool.campaign import profiles, sequential, store, tidy
 from allocpool.campaign.registry import mode_named, study_named
 from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
 from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
-from allocpool.decisions import Decision
+from allocpool.decisions import Decision, Rule, judged_by
 from allocpool.errors import UserError, in_one_line
+from allocpool.files import write_atomically
 from allocpool.machine.host import NAME, Host, read_host, usable_cores
 from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.noise import PaceMeter
@@ -118,7 +119,6 @@ class Campaign:
 
     @cached_property
     def host(self) -> Host:
-        """This machine."""
         return read_host()
 
     @cached_property
@@ -158,32 +158,22 @@ class Campaign:
         return self.is_sequential or self.study.adaptive is not None
 
     def run(self, minutes: float | None = None) -> CampaignStatus:
-        """Measure what has no record yet, with a progress bar, then what was disturbed once more; see
-        `allocpool.campaign.sequential`.
-
-        Args:
-            minutes: total budget of a sequential campaign, earlier runs included; without it the first round.
-
-        Raises:
-            UserError: a build failed, another campaign is measuring, or a fixed plan was given minutes.
-        """
+        """Measure what has no record yet; see `run_together`."""
         return run_together([self], minutes)[0]
 
     def check_conditions(self) -> None:
         """Check that what moves figures and is in no trial's id is as when the records of this campaign were taken;
         UserError, with what to set, where it is not."""
-        for what, field, remedy in (
-            (
-                "with transparent huge pages on", "transparent_huge_pages",
-                "set /sys/kernel/mm/transparent_hugepage/enabled as it was",
-            ),
-            ("on the processor", "processor", f"name this machine with {NAME}"),
-        ):  # fmt: skip
+        remedies = {
+            "transparent_huge_pages": "set /sys/kernel/mm/transparent_hugepage/enabled as it was",
+            "processor": f"name this machine with {NAME}",
+        }
+        for field, remedy in remedies.items():
             now = getattr(self.host, field)
             for then in {getattr(record.host, field) for _, record in self.measured()} - {None, now}:
                 if now is not None:
                     raise UserError(
-                        f"study {self.study.name}: its trials so far ran {what} {then!r}, and now it is {now!r}: "
+                        f"study {self.study.name}: {field} of its trials so far is {then!r}, and now it is {now!r}: "
                         f"{remedy}, or set ALLOCPOOL_DATA to a folder for trials of their own"
                     )
 
@@ -217,12 +207,11 @@ class Campaign:
 
     def trials_of(self, cell: TrialSpec) -> list[Task]:
         """Return the trials of a question's cell: planned ones, and those that a schedule has added, by the records."""
-        return list(
-            itertools.takewhile(
-                lambda task: task.trial_id in self._planned_ids or (self._adds and self.has_run(task)),
-                self._blocks(cell),
-            )
-        )
+
+        def counts(task: Task) -> bool:
+            return task.trial_id in self._planned_ids or (self._adds and self.has_run(task))
+
+        return list(itertools.takewhile(counts, self._blocks(cell)))
 
     def next_trial_of(self, cell: TrialSpec) -> Task | None:
         """Return the first trial of a question's cell that has no record; None where its study gives the cell up."""
@@ -274,8 +263,8 @@ class Campaign:
         return cost / paces[record.trial_id] if record.trial_id in paces else cost
 
     def decisions(self) -> list[Decision]:
-        """Return the verdict on each question so far."""
-        return decisions_of(self.questions, self.progress())
+        with judged_by(self.rule):
+            return decisions_of(self.questions, self.progress())
 
     def verdicts(self) -> tuple[Verdicts, Verdicts]:
         """Return how many of its primary, and of its other questions ended how."""
@@ -286,7 +275,9 @@ class Campaign:
         rows = []
         for question, found in zip(self.questions, self.decisions(), strict=True):
             a, b = _sides_of(question)
-            own = {"a": a, "b": b, "question": _name_of(question)}
+            sides = [side.model_dump(mode="json", exclude={"timeout_s"}) for side in question.cells]
+            digest = hashlib.sha256(json.dumps([*sides, question.about], sort_keys=True).encode()).hexdigest()
+            own = {"a": a, "b": b, "question": digest[:16]}
             rows.append(tidy.pick(store.QUESTIONS.columns, vars(found), vars(question), own))
         return tidy.frame(rows, store.QUESTIONS)
 
@@ -304,27 +295,26 @@ class Campaign:
         """Return the second attempts that are due, disturbed trials up to the profile's share of all: what disturbs
         most trials of a machine won't spare their second attempts."""
         tasks = self.all_tasks()
-        due = [task for task in tasks if self._is_due_again(task)]
-        allowed = math.ceil(self.profile.repeated_share * len(tasks))
-        left = max(0, allowed - sum(self.has_run(task.again()) for task in tasks))
-        disturbed = [task for task in due if (first := self._record(task)) and not self._is_retried(first)]
-        return [task.again() for task in due if task not in disturbed[left:]]
-
-    def _is_due_again(self, task: Task) -> bool:
-        first = self._record(task)
-        if first is None or self.has_run(task.again()):
-            return False
-        return self._is_retried(first) or (first.disturbed is not None and self.profile.disturbed_beyond is not None)
-
-    def _is_retried(self, first: TrialRecord) -> bool:
-        return self.retries_failed and first.status != "ok"
+        left = math.ceil(self.profile.repeated_share * len(tasks)) - sum(self.has_run(task.again()) for task in tasks)
+        due = []
+        for task in tasks:
+            first = self._record(task)
+            if first is None or self.has_run(task.again()):
+                continue
+            if self.retries_failed and first.status != "ok":
+                due.append(task.again())
+            elif first.disturbed is not None and self.profile.disturbed_beyond is not None and left > 0:
+                due.append(task.again())
+                left -= 1
+        return due
 
     def prepare(self) -> None:
         """Try the flags of the trials that have not run; what a runtime refuses is then planned as impossible here."""
         self._launcher.prepare(task.spec for task in self.tasks if not self.has_run(task))
         for name in ("planned", "tasks", "questions", "_planned_ids", "_in_block"):
             self.__dict__.pop(name, None)
-        self._launcher.build(task.spec for task in self.tasks if not self.has_run(task) or self._is_due_again(task))
+        new = [task for task in self.tasks if not self.has_run(task)]
+        self._launcher.build(task.spec for task in (*new, *self.repeats()))
 
     def status(self, seconds: float = 0.0) -> CampaignStatus:
         """Return how far the campaign is, without running anything."""
@@ -352,8 +342,15 @@ class Campaign:
         return [attempts[-1] for task in self.all_tasks() if (attempts := self._attempts(task))]
 
     def _stood_in_for(self) -> list[TrialRecord]:
-        """Return the attempts that another one stands in for, as tables are to see them."""
-        return [stood_in_for(*attempts) for task in self.all_tasks() if len(attempts := self._attempts(task)) == 2]
+        """Return the attempts that another one stands in for, with a status that no figure counts."""
+        found = []
+        for task in self.all_tasks():
+            if len(attempts := self._attempts(task)) == 2:
+                record, by = attempts
+                outcome = record.status if record.reason is None else f"{record.status}: {record.reason}"
+                why = f"{record.disturbed or outcome}; trial {by.trial_id} stands in for it"
+                found.append(record.model_copy(update={"status": "disturbed", "reason": why}))
+        return found
 
     def _attempts(self, task: Task) -> list[TrialRecord]:
         """Return the attempts at a trial, last the one that counts: the second, unless only the first ended well."""
@@ -366,7 +363,6 @@ class Campaign:
         return [(spec, record) for spec, each in attempts if (record := self._record(each)) is not None]
 
     def has_run(self, task: Task) -> bool:
-        """Return whether the trial has a record."""
         return self._record(task) is not None
 
     def _record(self, task: Task) -> TrialRecord | None:
@@ -397,7 +393,8 @@ class Campaign:
             return tidy.at_one_pace(self.study, tables)
         try:
             tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
-            store.write_provenance(self.tidy_folder, self.provenance())
+            facts = json.dumps(self.provenance(), indent=1, default=str)
+            write_atomically(self.tidy_folder / "provenance.json", facts)
         except OSError as error:
             if error.errno not in (errno.EROFS, errno.EACCES):
                 raise
@@ -416,26 +413,30 @@ class Campaign:
     @cached_property
     def taken_under(self) -> StudyProfile:
         """The settings of what is shown: those of stored tables, where they are valid today, else the profile."""
-        if self._shown is None:
-            return self.profile
-        return profiles.taken_with(self.study, self._shown[1]) or self.profile
+        if self._shown is not None:
+            with suppress(ValidationError, LookupError, TypeError):
+                taken: StudyProfile = self.study.profile_model(**self._shown[1]["profile"])
+                return taken
+        return self.profile
 
     @property
     def effect(self) -> float:
         """The smallest ratio that matters, by the settings of what is shown."""
-        shown = self._shown
-        return self.profile.effect_that_matters if shown is None else store.effect_told_by(shown[1])
+        return self.rule.effect
+
+    @property
+    def rule(self) -> Rule:
+        """What comparisons are judged by, by the settings of what is shown."""
+        return store.rule_told_by({"profile": self.profile.model_dump()} if self._shown is None else self._shown[1])
 
     @property
     def tidy_folder(self) -> Path:
-        """Where the tables of this campaign are written."""
         return home.tidy_dir() / self.profile.profile / self.study.name
 
     def plan_summary(self) -> pd.DataFrame:
         """Return one row per configuration of the study: planned or not, and why not, by `taken_under`."""
         taken = self.taken_under
-        same = taken is self.profile
-        planned = self.planned if same else self._marked(self.study.plan(taken, self.machine()))
+        planned = self.planned if taken is self.profile else self._marked(self.study.plan(taken, self.machine()))
         return self.study.catalogue(taken, planned)
 
     def planned_cells(self) -> pd.DataFrame:
@@ -473,8 +474,7 @@ class Campaign:
             "code_hashes": sorted({record.launch.code_hash for record in records}),
             "runtimes": sorted({record.launch.jvm.version for record in records if record.launch.jvm}),
             "compilers": sorted(
-                {record.launch.native.compiler for record in records if record.launch.native}
-                | {record.launch.jvm.compiler for record in records if record.launch.jvm}
+                {built.compiler for record in records for built in (record.launch.native, record.launch.jvm) if built}
             ),
             "first_trial_utc": started[0] if started else None,
             "last_trial_utc": started[-1] if started else None,
@@ -487,26 +487,18 @@ class Campaign:
         }
 
 
-def _name_of(question: Question[TrialSpec]) -> str:
-    sides = [side.model_dump(mode="json", exclude={"timeout_s"}) for side in question.cells]
-    return hashlib.sha256(json.dumps([*sides, question.about], sort_keys=True).encode()).hexdigest()[:16]
-
-
 def _sides_of(question: Question[TrialSpec]) -> list[str]:
     """Return the names of both sides; where they are equal, the second one with what is changed."""
-    sides = [_cell_name(side) for side in question.cells]
+    sides = []
+    for spec in question.cells:
+        name = spec.cell_name()
+        facts = (str(value) for fact in _FACTS if (value := getattr(spec, fact, None)) not in (None, "none"))
+        sides.append(" ".join((name, *(fact for fact in facts if fact not in name.replace(",", "").split()))))
     if sides[0] == sides[1]:
         one, other = (side.model_dump(mode="json") for side in question.cells)
         changed = [f"{key} {other[key]}, not {one.get(key)}" for key in other if other[key] != one.get(key)]
         sides[1] = f"{sides[1]} with {'; '.join(changed)}"
     return [" ".join(filter(None, (side, question.about))) for side in sides]
-
-
-def _cell_name(spec: TrialSpec) -> str:
-    found = spec.cell_name()
-    facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) not in (None, "none"))
-    unsaid = (fact for fact in facts if fact not in found.replace(",", "").split())
-    return " ".join((found, *unsaid))
 
 
 def _read_whole_record(task: Task, study: Study[Any], host: Host) -> TrialRecord | None:
@@ -527,13 +519,6 @@ def _read_whole_record(task: Task, study: Study[Any], host: Host) -> TrialRecord
         unreadable(folder / RESULT, str(error))
         return None
     return record
-
-
-def stood_in_for(record: TrialRecord, by: TrialRecord) -> TrialRecord:
-    """Return the record of an attempt that another one stands in for, as one that no figure counts."""
-    outcome = record.status if record.reason is None else f"{record.status}: {record.reason}"
-    why = f"{record.disturbed or outcome}; trial {by.trial_id} stands in for it"
-    return record.model_copy(update={"status": "disturbed", "reason": why})
 
 
 def open_study(
@@ -563,8 +548,16 @@ def all_of_profile(profile: str, begun: bool = False) -> list[Campaign]:
 
 
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
-    """Run several campaigns, as `Campaign.run` runs one: fixed plans one after the other; then sequential ones as one
-    pool of questions that shares the rest of the minutes."""
+    """Measure what has no record yet, with a progress bar, then what was disturbed once more: fixed plans one after the
+    other; then sequential ones as one pool of questions that shares the rest of the minutes.
+
+    Args:
+        campaigns: of different studies.
+        minutes: total budget of sequential campaigns, earlier runs included; without it the first round.
+
+    Raises:
+        UserError: a build failed, another campaign is measuring, or fixed plans only were given minutes.
+    """
     took_s = measure_together(campaigns, minutes)
     for each in campaigns:
         each.tables()

@@ -6,12 +6,11 @@ Writes ``data/datapackage.json`` (Frictionless Data Package, specs.frictionlessd
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pandera.pandas import DataFrameSchema
 
 from allocpool import home
 from allocpool.campaign.registry import every_study
@@ -40,6 +39,7 @@ This page and `datapackage.json` are generated from the schemas: `python -m allo
 
 _OF_CSV = ("reference", "simulated", "checked")
 """Folders of tables that no schema checks."""
+_PARQUET = "application/vnd.apache.parquet"
 
 
 def field_type(dtype: Any) -> str:
@@ -56,48 +56,34 @@ def field_type(dtype: Any) -> str:
     raise ValueError(f"a column of type {dtype} has no word in the dictionary: booleans, numbers and strings have")
 
 
-def _fields(schema: DataFrameSchema) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "type": field_type(column.dtype.type),
-            "description": column.description or "",
-            "constraints": {"required": not column.nullable, "unique": bool(column.unique)},
-        }
-        for name, column in schema.columns.items()
-    ]
+def _resource(name: str, paths: Sequence[Path], media: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+    root = home.home() / "data"
+    found = [path.relative_to(root).as_posix() for path in paths]
+    return {
+        "name": name, "path": found if media == _PARQUET else found[0], "format": paths[0].suffix.removeprefix("."),
+        "mediatype": media, "schema": {"fields": fields},
+    }  # fmt: skip
 
 
 def _resources() -> Iterator[dict[str, Any]]:
-    root = home.home() / "data"
     for study in every_study():
         for table, schema in study.schemas.items():
-            stored = sorted((root / "shipped").glob(f"*/{study.name}/{table}.parquet"))
-            if stored:
-                yield {
-                    "name": f"{study.name}-{table}",
-                    "path": [path.relative_to(root).as_posix() for path in stored],
-                    "format": "parquet",
-                    "mediatype": "application/vnd.apache.parquet",
-                    "schema": {"fields": _fields(schema)},
-                }
-    for path in [path for folder in _OF_CSV for path in sorted((root / folder).glob("*.csv"))]:
-        yield {
-            "name": path.stem.replace("_", "-"),
-            "path": path.relative_to(root).as_posix(),
-            "format": "csv",
-            "mediatype": "text/csv",
-            "schema": {
-                "fields": [
-                    {"name": str(name), "type": field_type(values.convert_dtypes().dtype)}
-                    for name, values in pd.read_csv(path).items()
-                ]
-            },
-        }
+            if stored := sorted(home.shipped_dir().glob(f"*/{study.name}/{table}.parquet")):
+                fields = [
+                    {
+                        "name": name, "type": field_type(column.dtype.type), "description": column.description or "",
+                        "constraints": {"required": not column.nullable, "unique": bool(column.unique)},
+                    }
+                    for name, column in schema.columns.items()
+                ]  # fmt: skip
+                yield _resource(f"{study.name}-{table}", stored, _PARQUET, fields)
+    for path in [path for folder in _OF_CSV for path in sorted((home.home() / "data" / folder).glob("*.csv"))]:
+        columns = pd.read_csv(path).convert_dtypes().dtypes.items()
+        fields = [{"name": str(name), "type": field_type(dtype)} for name, dtype in columns]
+        yield _resource(path.stem.replace("_", "-"), [path], "text/csv", fields)
 
 
 def datapackage() -> str:
-    """Return the text of ``datapackage.json``."""
     package = {
         "name": "allocate-or-pool",
         "title": "Allocate or pool? Trials and published figures",
@@ -108,7 +94,6 @@ def datapackage() -> str:
 
 
 def dictionary() -> str:
-    """Return the text of ``data/README.md``."""
     parts = [_INTRODUCTION]
     for study in every_study():
         for table, schema in study.schemas.items():

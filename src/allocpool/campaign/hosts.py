@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from allocpool import home
 from allocpool.campaign.registry import every_study, study_named
 from allocpool.campaign.store import QUESTIONS, read_folder
 from allocpool.decisions import Decision, combine, together
-from allocpool.errors import UserError
+from allocpool.errors import UserError, warn_once
 from allocpool.strangers import inert
 
 _KEY = ["study", "question"]
@@ -34,15 +33,6 @@ class OfHost:
     host_id: str
     label: str
     folder: Path
-
-
-@dataclass(frozen=True)
-class Left:
-    """What a study left on one host: its tables and their provenance."""
-
-    host: OfHost
-    tables: dict[str, pd.DataFrame]
-    provenance: dict[str, Any]
 
 
 def called(name: str, host_id: str) -> str:
@@ -65,7 +55,7 @@ def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
             host_id = str(found["host_id"])
             label = called(found["host"].get("name") or found["host"]["cpu_model"], host_id)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-            _left_out(folder, str(error))
+            _left_out(folder, error)
             continue
         if host_id not in seen:
             seen.add(host_id)
@@ -79,22 +69,27 @@ def _inert(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**plain)
 
 
-@functools.cache
-def _left_out(folder: Path, error: str) -> None:
-    """Print, once, that a folder is left out."""
-    why = " ".join(error.split())[:200]
-    print(
-        f"allocpool: {folder} is left out, it can't be read ({why}): `allocpool doctor --data` says what to do",
-        file=sys.stderr,
-    )
+def _left_out(folder: Path, error: Exception) -> None:
+    warn_once(f"{folder} is left out, it can't be read ({str(error)[:200]}): `allocpool doctor --data` says what to do")
 
 
-def tables_of_hosts(study: str, profile: str) -> dict[str, pd.DataFrame]:
-    """Return the tables of a study on all hosts, one below the other, with the host in every row, first."""
+def tables_of_hosts(study: str, profile: str, host_id: str | None = None) -> dict[str, pd.DataFrame]:
+    """Return the tables of a study on all hosts, or one, one below the other, with the host in every row, first; what
+    can't be read is named in a line on stderr."""
     parts: dict[str, list[pd.DataFrame]] = {}
-    for left in left_on(study, of_hosts(study, profile)):
-        for name, table in left.tables.items():
-            parts.setdefault(name, []).append(table)
+    for one in of_hosts(study, profile):
+        if host_id not in (None, one.host_id):
+            continue
+        try:
+            tables, _ = read_folder(study_named(study), one.folder, "it is left out")
+        except UserError as error:
+            _left_out(one.folder, error)
+            continue
+        stranger = home.hosts_dir() in one.folder.parents
+        for name, table in tables.items():
+            own = (_inert(table) if stranger else table).drop(columns="host_id", errors="ignore")
+            own.insert(0, "host_id", one.host_id)
+            parts.setdefault(name, []).append(own)
     return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
 
 
@@ -102,22 +97,6 @@ def label(host_id: str, profile: str) -> str:
     """Return a host's label (`OfHost`), as any study of a profile has it; the start of its id where none has."""
     every = (one for study in every_study() for one in of_hosts(study.name, profile))
     return next((one.label for one in every if one.host_id == host_id), host_id[:4])
-
-
-def left_on(study: str, of: Iterable[OfHost]) -> Iterator[Left]:
-    """Yield what a study left on each of these hosts, with the host in every row, first; what can't be read is named in
-    a line on stderr."""
-    for one in of:
-        try:
-            tables, provenance = read_folder(study_named(study), one.folder, "it is left out")
-        except UserError as error:
-            _left_out(one.folder, str(error))
-            continue
-        for name, table in tables.items():
-            stranger = home.hosts_dir() in one.folder.parents
-            tables[name] = (_inert(table) if stranger else table).drop(columns="host_id", errors="ignore")
-            tables[name].insert(0, "host_id", one.host_id)
-        yield Left(one, tables, provenance)
 
 
 def questions_of_hosts(profile: str) -> pd.DataFrame:
@@ -133,7 +112,7 @@ def questions_of_hosts(profile: str) -> pd.DataFrame:
             try:
                 asked = _inert(QUESTIONS.validate(pd.read_parquet(path)))
             except (OSError, ValueError, SchemaError, SchemaErrors) as error:
-                _left_out(one.folder, str(error))
+                _left_out(one.folder, error)
                 continue
             # A boundary of too few trials has no figure, however many there are.
             asked = asked[(asked["n"] > 0) & asked["ratio"].notna()]
@@ -145,26 +124,22 @@ def questions_of_hosts(profile: str) -> pd.DataFrame:
 def combined(questions: pd.DataFrame) -> pd.DataFrame:
     """Return one row per question that several hosts have figures of: its names and the fields of
     `allocpool.decisions.Combined`; all decided together, by the smallest equivalence margin of the hosts."""
-    groups = [(key, group) for key, group in questions.groupby(_KEY, sort=False) if group["host_id"].nunique() > 1]
-    decide = [
-        functools.partial(combine, [_decision(row) for row in group.itertuples()], float(group["effect"].min()))
-        for _, group in groups
+    known = questions.astype(dict.fromkeys(("ratio", "low", "high", "level"), float))
+    groups = [group for _, group in known.groupby(_KEY, sort=False) if group["host_id"].nunique() > 1]
+    decide = []
+    for group in groups:
+        rows: Iterable[Any] = group.itertuples()
+        within = [
+            Decision(row.ratio, row.low, row.high, row.n, row.n, row.verdict, None, row.level, row.ratio, "")
+            for row in rows
+        ]
+        decide.append(functools.partial(combine, within, float(group["effect"].min())))
+    names = [*_KEY, "a", "b", "primary"]
+    found = [
+        {**group.iloc[0][names].to_dict(), **vars(one)} for group, one in zip(groups, together(decide), strict=True)
     ]
-    rows = [
-        {"study": key[0], "question": key[1], "a": group["a"].iloc[0], "b": group["b"].iloc[0],
-         "primary": bool(group["primary"].iloc[0]), **vars(found)}
-        for (key, group), found in zip(groups, together(decide), strict=True)
-    ]  # fmt: skip
     fields = ["ratio", "low", "high", "hosts", "spread", "next_low", "next_high", "verdict"]
-    return pd.DataFrame(rows, columns=[*_KEY, "a", "b", "primary", *fields])
-
-
-def _decision(row: Any) -> Decision:
-    low, high = (float("nan") if pd.isna(end) else float(end) for end in (row.low, row.high))
-    return Decision(
-        float(row.ratio), low, high, int(row.n), int(row.n), str(row.verdict), None, float(row.level),
-        float(row.ratio), "",
-    )  # fmt: skip
+    return pd.DataFrame(found, columns=[*names, *fields])
 
 
 def mixed(profile: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -94,19 +95,13 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
 def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return overrides without dots: a part is complete, with what ``settings`` has of it; UserError where a part and a
     key of it are given."""
-    whole: dict[str, Any] = {}
-    of_parts: dict[str, dict[str, Any]] = {}
-    for key, value in overrides.items():
-        part, dot, rest = key.partition(".")
-        if not dot:
-            whole[key] = value
-        elif value is not None:
-            of_parts.setdefault(part, {})[rest] = value
-    for part, inner in of_parts.items():
+    whole = {key: value for key, value in overrides.items() if "." not in key}
+    dotted = sorted(key for key, value in overrides.items() if "." in key and value is not None)
+    for part, keys in itertools.groupby(dotted, lambda key: key.partition(".")[0]):
+        inner = {key.partition(".")[2]: overrides[key] for key in keys}
         if whole.get(part) is not None:
             raise UserError(f"{part} is given whole, and {part}.{next(iter(inner))} too: give one of them")
-        stored = settings.get(part)
-        kept = stored if isinstance(stored, dict) else {}
+        kept = stored if isinstance(stored := settings.get(part), dict) else {}
         whole[part] = {**kept, **_in_parts(kept, inner)}
     return whole
 
@@ -123,15 +118,6 @@ def _with_numbers(value: Any) -> Any:
         changed = numbered != list(value)
         return [each for i, each in enumerate(numbered) if not changed or each not in numbered[:i]]
     return value
-
-
-def taken_with(study: Study[Any], provenance: Mapping[str, Any]) -> StudyProfile | None:
-    """Return the settings that stored tables were taken with; None where they are not valid today."""
-    try:
-        taken: StudyProfile = study.profile_model(**provenance["profile"])
-    except (ValidationError, LookupError, TypeError):
-        return None
-    return taken
 
 
 _MOST_BYTES, _MOST_LEVELS = 1 << 18, 16

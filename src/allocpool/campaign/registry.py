@@ -38,7 +38,6 @@ def every_study() -> list[Study[Any]]:
 
 @cache
 def modes() -> dict[str, Mode]:
-    """Return every mode of a trial by its name."""
     return {mode.name: mode for study in every_study() for mode in study.modes}
 
 

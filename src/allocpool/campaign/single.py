@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -58,26 +56,16 @@ def summary_of(record: TrialRecord) -> dict[str, Any]:
     return {**found, STEADY_STATE: steady_states_of([record])[0]} if STEADY_STATE in found else found
 
 
-def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[str]:
-    """Return the keys of a summary that are printed: its outcome, times of one packet, other measurements, and last
-    what was stated, the trial and its conditions."""
-    found = [key for key, value in summary.items() if value is not None and not isinstance(value, (dict, list))]
+def as_text(summary: dict[str, Any], record: TrialRecord) -> str:
+    """Return a summary as lines: its outcome, times of one packet, other measurements, then what was stated, the trial
+    and its conditions, last its counts."""
     about = {*record.spec, *TRIAL_COLUMNS}
-
-    def rank(key: str) -> int:
-        if key == "status":
-            return 0
-        return 3 if key in about else 1 if "ns_per_" in key else 2
-
-    return sorted(found, key=rank)
-
-
-def run_and_summarise(spec: TrialSpec) -> dict[str, Any]:
-    """Return what one trial measured, as plain data; UserError where it can't run here or did not end well."""
-    record = run_single(spec)
-    if record.status != "ok":
-        raise UserError(f"the trial ended as {record.status}: {record.reason}")
-    return summary_of(record)
+    known = [key for key, value in summary.items() if value is not None and not isinstance(value, (dict, list))]
+    found = sorted(known, key=lambda key: (key != "status", key in about, "ns_per_" not in key))
+    values = {f"{key:24}": summary[key] for key in found}
+    values |= {f"  {key:22}": count for key, count in (summary.get("counts") or {}).items()}
+    return "\n".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+                     for key, value in values.items())  # fmt: skip
 
 
 def run_single(spec: TrialSpec) -> TrialRecord:
@@ -97,24 +85,7 @@ def run_single(spec: TrialSpec) -> TrialRecord:
         return run_trial(task, launch, host, launcher.pace_meter())
 
 
-def command_of(spec: TrialSpec) -> str:
-    """Return the command line of a trial: environment and words of its process, then of the JVM in it; UserError where
-    it can't run here."""
-    launcher = Launcher()
-    if refused := launcher.refusal(spec):
-        raise UserError(refused)
-    launch = launcher.launch_of(spec)
-    environment = (f"{name}={value}" for name, value in launch.environment.items())
-    process = [*environment, sys.executable, "-m", "allocpool.trial.child", str(home.raw_dir() / "single" / "TRIAL_ID")]
-    lines = [shlex.join(process)]
-    if launch.jvm is not None:
-        words = ("java", *launch.jvm.flags, "-cp", ":".join(launch.jvm.classpath))
-        lines += [f"# in that process, by {launch.jvm.libjvm}:", " \\\n  ".join(map(shlex.quote, words))]
-    return "\n".join(lines)
-
-
 def describe_modes() -> str:
-    """Return every mode with what it measures, a line each."""
     width = max(map(len, modes()))
     found = [
         f"  {name:{width}}  {textwrap.shorten(_first_sentence(mode.spec), _SCREEN - width - 4, placeholder=' ...')}"

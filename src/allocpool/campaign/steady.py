@@ -34,22 +34,16 @@ _AT_ONCE = 1 << 15
 """Iterations of series of one length that are cut together: what is computed of them stays in the cache."""
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-
-def steady_state(costs: Sequence[float]) -> str | None:
-    """Return one of `STEADY_STATES`, given what an item cost in each iteration; None where these are too few."""
-    return steady_states([costs])[0]
 
 
 def steady_states(series: Sequence[Sequence[float]]) -> list[str | None]:
-    """Return the `steady_state` of each series."""
+    """Return one of `STEADY_STATES` for each series of what an item cost in an iteration; None of too few."""
     found: list[str | None] = [None] * len(series)
     enough = [place for place, costs in enumerate(series) if len(costs) >= FEWEST_ITERATIONS]
     logs = _without_far_ones([np.log(np.asarray(series[place], dtype=np.float64)) for place in enough])
     for places in _of_one_length(logs):
         together = np.stack([logs[place] for place in places])
-        for place, values, points in zip(places, together, _all_change_points(together), strict=True):
+        for place, values, points in zip(places, together, change_points(together), strict=True):
             found[enough[place]] = _state(values, points)
     return found
 
@@ -80,13 +74,8 @@ def _state(logs: Floats, points: Sequence[int]) -> str:
     return "slowing" if min(above) < -same else "warming"
 
 
-def change_points(values: Floats) -> list[int]:
-    """Return where mean or variance change: the first index of each segment but the first."""
-    return _all_change_points(values[np.newaxis])[0]
-
-
-def _all_change_points(values: Floats) -> list[list[int]]:
-    """Return the change points of each row."""
+def change_points(values: Floats) -> list[list[int]]:
+    """Return where mean or variance of each row change: the first index of each segment but the first."""
     rows, n = np.arange(len(values)), values.shape[1]
     apart = values - values.mean(axis=1, keepdims=True)
     sums, squares = (np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0))) for each in (apart, apart**2))
@@ -104,16 +93,13 @@ def _all_change_points(values: Floats) -> list[list[int]]:
         each = best[:, starts] + lengths * (np.log(2 * math.pi * variances) + 1)  # twice the negative log likelihood
         before[:, end] = cheapest = each.argmin(axis=1)
         best[:, end] = each[rows, cheapest] + _PENALTY * math.log(n)
-    return list(map(_read_back, before))
-
-
-def _read_back(last_start_before: Integers) -> list[int]:
-    points = []
-    place = int(last_start_before[-1])
-    while place > 0:
-        points.append(place)
-        place = int(last_start_before[place])
-    return points[::-1]
+    found = []
+    for row in before:
+        points = [int(row[-1])]
+        while points[-1] > 0:
+            points.append(int(row[points[-1]]))
+        found.append(points[-2::-1])
+    return found
 
 
 def _without_far_ones(series: Sequence[Floats]) -> list[Floats]:

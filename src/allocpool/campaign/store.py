@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,8 @@ from allocpool import home
 from allocpool.campaign import profiles, tidy
 from allocpool.campaign.registry import study_named
 from allocpool.campaign.study import PROFILE_NAME, Study
-from allocpool.decisions import A_CHEAPER, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
+from allocpool.decisions import A_CHEAPER, B_CHEAPER, EFFECT, EQUIVALENT, OPEN, Rule
 from allocpool.errors import UserError, unknown_choice
-from allocpool.files import write_atomically
 
 QUESTIONS = DataFrameSchema(
     {
@@ -41,15 +39,6 @@ QUESTIONS = DataFrameSchema(
 """Of the table ``questions`` that is stored with those of a study: what it decides, and the verdicts so far."""
 
 
-def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
-    """Write the provenance into the folder of its tables."""
-    write_atomically(folder / "provenance.json", json.dumps(provenance, indent=1, default=str))
-
-
-class NoTables(UserError):
-    """A campaign that nothing is stored of."""
-
-
 def _cant_read(path: Path, error: Exception | str, remake: str) -> UserError:
     return UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}")
 
@@ -61,6 +50,18 @@ def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str,
     return {name: table.copy() for name, table in tables.items()}, _read_provenance(folder, remake)
 
 
+def check_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """Return what `read_folder` does, each table checked against its schema; pandera's errors, or UserError for a table
+    that the study does not have."""
+    tables, provenance = read_folder(known, folder, remake)
+    schemas = {**known.schemas, "questions": QUESTIONS}
+    for name, table in tables.items():
+        if name not in schemas:
+            raise UserError(f"the study has no table {name}")
+        schemas[name].validate(table)
+    return tables, provenance
+
+
 def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
@@ -69,18 +70,21 @@ def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
     return found
 
 
-def effect_told_by(provenance: Mapping[str, Any]) -> float:
-    """Return the equivalence margin of a campaign, by its profile; the default where that has none."""
-    return float(provenance["profile"].get("effect_that_matters", EFFECT))
+def rule_told_by(provenance: Mapping[str, Any]) -> Rule:
+    """Return what a campaign is judged by: the equivalence margin of its profile, and how long its plan is where that
+    is fixed."""
+    settings = provenance["profile"]
+    fixed = settings.get("schedule", "fixed") == "fixed"
+    return Rule(float(settings.get("effect_that_matters", EFFECT)), settings.get("blocks") if fixed else None)
 
 
-def effect_of(profile: str, *studies: str) -> float:
-    """Return the equivalence margin of the first of these studies that is stored under a profile; the default where
-    none is. UserError where its provenance can't be read."""
+def rule_of(profile: str, *studies: str) -> Rule:
+    """Return what the first of these studies that is stored under a profile is judged by; the default where none is.
+    UserError where its provenance can't be read."""
     for study in studies:
-        if folder := _stored_folder(study, profile):
-            return effect_told_by(_read_provenance(folder, _made_anew(study, profile)))
-    return EFFECT
+        if folder := stored_folder(study, profile):
+            return rule_told_by(_read_provenance(folder, _made_anew(study, profile)))
+    return Rule()
 
 
 _Version = tuple[Path, int, int, int]
@@ -118,27 +122,23 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
     """Return the stored tables and provenance of a campaign, the reader's own before the shipped ones.
 
     Raises:
-        UserError: a file of theirs can't be read; `NoTables` where there are none.
+        UserError: a file of theirs can't be read, or there are none.
     """
     known = study_named(study)
-    if not PROFILE_NAME.fullmatch(profile):
-        raise unknown_choice("profile", profile, profiles.names())
-    if folder := _stored_folder(study, profile):
+    if folder := stored_folder(study, profile):
         return read_folder(known, folder, _made_anew(study, profile))
-    raise NoTables(
+    raise UserError(
         f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
     )
 
 
-def _stored_folder(study: str, profile: str) -> Path | None:
-    """Return the reader's own before the shipped one."""
+def stored_folder(study: str, profile: str) -> Path | None:
+    """Return where tables of a campaign are stored: the reader's own before the shipped ones; UserError for what is no
+    name of a profile."""
+    if not PROFILE_NAME.fullmatch(profile):
+        raise unknown_choice("profile", profile, profiles.names())
     folders = (root / profile / study for root in (home.tidy_dir(), home.shipped_dir()))
     return next((folder for folder in folders if (folder / "provenance.json").exists()), None)
-
-
-def is_stored(study: str, profile: str) -> bool:
-    """Return whether tables of a campaign are stored."""
-    return _stored_folder(study, profile) is not None
 
 
 def _made_anew(study: str, profile: str) -> str:
@@ -147,9 +147,6 @@ def _made_anew(study: str, profile: str) -> str:
 
 def stored(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any] | None]:
     """Return what `read_tables` does, or every table of the study without rows, and None, where nothing is stored."""
-    tables: dict[str, pd.DataFrame] = {}
-    provenance = None
-    with suppress(NoTables):
-        tables, provenance = read_tables(study, profile)
-    schemas = study_named(study).schemas
-    return {name: tidy.frame([], schema) for name, schema in schemas.items() if name not in tables} | tables, provenance
+    if stored_folder(study, profile):
+        return read_tables(study, profile)
+    return {name: tidy.frame([], schema) for name, schema in study_named(study).schemas.items()}, None

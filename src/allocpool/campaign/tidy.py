@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import itertools
 import math
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from allocpool import pace
 from allocpool.campaign.steady import STEADY_STATES, steady_states
 from allocpool.campaign.study import Study
-from allocpool.errors import UserError
+from allocpool.errors import UserError, warn_once
 from allocpool.files import replacing
 from allocpool.runtimes.threads import GROUPS, cpu_ns_by_group
 from allocpool.trial.measurement import CpuTime
@@ -48,7 +47,6 @@ _Measurement = TypeVar("_Measurement", bound=Mapping[str, object])
 
 
 def text(description: str, *, nullable: bool = False) -> Column:
-    """Return a column of strings."""
     return Column("string", nullable=nullable, description=description)
 
 
@@ -161,9 +159,7 @@ class Trial(Generic[_Measurement]):
         return (self.record.measurement or {}).get("peak_rss_mb")
 
 
-@cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+_adapter = cache(TypeAdapter)
 
 
 def read_trial(record: TrialRecord, kind: type[_Measurement]) -> Trial[_Measurement]:
@@ -211,12 +207,11 @@ def trial_row(record: TrialRecord) -> Row:
 
 
 def steady_states_of(records: Sequence[TrialRecord]) -> list[str | None]:
-    """Return the `allocpool.campaign.steady.steady_state` of each trial that has measured iterations and ended well."""
+    """Return the state by `allocpool.campaign.steady` of each trial that has measured iterations and ended well."""
     return steady_states([_costs(record) for record in records])
 
 
 def _costs(record: TrialRecord) -> list[float]:
-    """Return what an item cost in each measured iteration."""
     iterations = (record.measurement or {}).get("iterations")
     measured = iterations.get("measured") if isinstance(iterations, Mapping) else None
     if record.status not in ("ok", "disturbed") or not measured:
@@ -264,37 +259,33 @@ def frames(
 ) -> dict[str, pd.DataFrame]:
     """Return a table for each schema, of the rows of each record, checked. A record whose log can't be read, or whose
     values can't be, is in no table and is named in a line on stderr."""
-    read = []
-    for record in records:
-        try:
-            read.append((record, rows_of(record)))
-        except _IMPOSSIBLE as error:
-            _unreadable(record.trial_id, str(error))
+    records = list(records)
     try:
-        return _frames(read, schemas)
+        return _frames(records, rows_of, schemas)
     except _IMPOSSIBLE:
         possible = []
-        for one in read:
+        for record in records:
             try:
-                _frames([one], schemas)
-                possible.append(one)
+                _frames([record], rows_of, schemas)
+                possible.append(record)
             except _IMPOSSIBLE as error:
-                _unreadable(one[0].trial_id, str(error))
-        return _frames(possible, schemas)
+                reason = str(error).strip()[:300]
+                warn_once(f"trial {record.trial_id} {_IN_NO_TABLE}: {reason}")
+        return _frames(possible, rows_of, schemas)
 
 
 _IMPOSSIBLE = (UserError, SchemaError, SchemaErrors, ArithmeticError, LookupError, TypeError, ValueError)
 """What a record raises on its way to a table when one of its values can't be."""
+_IN_NO_TABLE = "can't be read and is in no table; without its folder it runs again"
 
 
 def _frames(
-    read: Sequence[tuple[TrialRecord, Tables]], schemas: Mapping[str, DataFrameSchema]
+    records: Sequence[TrialRecord], rows_of: Callable[[TrialRecord], Tables], schemas: Mapping[str, DataFrameSchema]
 ) -> dict[str, pd.DataFrame]:
     parts: dict[str, list[Sequence[Row] | Columns]] = {name: [] for name in schemas}
-    for _, of_record in read:
-        for name, more in of_record.items():
+    for record in records:
+        for name, more in rows_of(record).items():
             parts[name].append(more)
-    records = [record for record, _ in read]
     states = dict(zip((record.trial_id for record in records), steady_states_of(records), strict=True))
     tables = {}
     for name, schema in schemas.items():
@@ -305,28 +296,13 @@ def _frames(
     return tables
 
 
-_REFUSED: dict[str, str] = {}
-"""Trials that are in no table, by id, with the reason."""
-
-
-def _unreadable(trial_id: str, reason: str) -> None:
-    """Print that a trial is in no table, once."""
-    found, _REFUSED[trial_id] = _REFUSED.get(trial_id), " ".join(reason.split())[:300]
-    if found != _REFUSED[trial_id]:
-        print(
-            f"allocpool: trial {trial_id} can't be read and is in no table; without its folder it runs again: "
-            f"{_REFUSED[trial_id]}",
-            file=sys.stderr,
-        )
-
-
 def check_rows(record: TrialRecord, study: Study[Any]) -> None:
     """Check that a record fits the tables of its study; UserError with the reason otherwise."""
-    _REFUSED.pop(record.trial_id, None)
-    with redirect_stderr(io.StringIO()):
+    warn_once.cache_clear()
+    with redirect_stderr(io.StringIO()) as printed:
         study.tidy([record])
-    if (reason := _REFUSED.get(record.trial_id)) is not None:
-        raise UserError(reason)
+    if reason := printed.getvalue().partition(f"{_IN_NO_TABLE}: ")[2]:
+        raise UserError(reason.strip())
 
 
 def rows_of(table: pd.DataFrame) -> list[Row]:
@@ -430,10 +406,6 @@ def _encodings(table: pd.DataFrame) -> dict[str, Any]:
     encoding = {
         name: "DELTA_BINARY_PACKED" if pd.api.types.is_integer_dtype(kind) else "BYTE_STREAM_SPLIT"
         for name, kind in table.dtypes.items()
-        if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind) and kind.itemsize >= _WIDE
+        if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind) and kind.itemsize >= 4
     }
     return {"column_encoding": encoding, "use_dictionary": [name for name in table if name not in encoding]}
-
-
-_WIDE = 4
-"""Bytes of a number from which on Parquet has these encodings."""

@@ -15,9 +15,10 @@ import pandas as pd
 import scipy
 
 from allocpool import decisions
-from allocpool.compare.readers import BASE, CSV, HYPERFINE, NEW, Benchmark, plain, read
+from allocpool.compare.readers import BASE, CSV, HYPERFINE, NEW, Benchmark, read
 from allocpool.errors import UserError, unknown_choice
 from allocpool.stats import ends, plural, significant
+from allocpool.strangers import printable
 
 SLOWER, FASTER, EQUIVALENT, INCONCLUSIVE = "slower", "faster", "equivalent", "inconclusive"
 _VERDICTS = {
@@ -94,7 +95,10 @@ def compare(files: Sequence[Path], effect: float = decisions.EFFECT, alpha: floa
     for pair in pairs:
         if all(set(value) == {0.0} for one in (pair.base, pair.new) for value in one.processes):
             continue  # as of no allocation on either side
-        if problem := _problem(pair):
+        problem = pair.base.problem or pair.new.problem
+        if not problem and (pair.base.unit, pair.base.larger) != (pair.new.unit, pair.new.larger):
+            problem = f"its units differ: {printable(pair.base.unit)} in BASE, {printable(pair.new.unit)} in NEW"
+        if problem:
             warnings.append(f"{pair.name} is left out: {problem}")
         else:
             judged.append(pair)
@@ -102,17 +106,15 @@ def compare(files: Sequence[Path], effect: float = decisions.EFFECT, alpha: floa
         raise UserError("; ".join(["nothing can be compared", *warnings]))
     sides = [(pair.new.costs(), pair.base.costs()) for pair in judged]
     decided = decisions.decide_together(sides, effect, alpha)
-    rows = [
-        Row(
-            pair.name, pair.base.unit, _VERDICTS[found.verdict],
-            _finite(found.ratio), _finite(found.low), _finite(found.high),
-            len(base), len(new), found.used, found.blocks_needed, found.level, pair.control,
-        )
-        for pair, (new, base), found in zip(judged, sides, decided, strict=True)
-    ]  # fmt: skip
     warnings += _of_order(judged)
-    for row, (new, base) in zip(rows, sides, strict=True):
-        warnings += _of_trials(row, base, new, effect)
+    rows = []
+    for pair, (new, base), found in zip(judged, sides, decided, strict=True):
+        ratio, low, high = (value if math.isfinite(value) else None for value in (found.ratio, found.low, found.high))
+        rows.append(Row(
+            pair.name, pair.base.unit, _VERDICTS[found.verdict], ratio, low, high, len(base), len(new), found.used,
+            found.blocks_needed, found.level, pair.control,
+        ))  # fmt: skip
+        warnings += _of_trials(rows[-1], base, new, effect)
     return Result(kind, effect - 1, alpha, rows, warnings)
 
 
@@ -160,15 +162,6 @@ def _some(names: Sequence[str] | Mapping[str, Benchmark]) -> str:
     return ", ".join(shown[:5]) + (f" and {len(shown) - 5} more" if len(shown) > 5 else "")
 
 
-def _problem(pair: Pair) -> str:
-    """Return why a pair can't be compared, empty where it can."""
-    if problem := pair.base.problem or pair.new.problem:
-        return problem
-    if (pair.base.unit, pair.base.larger) != (pair.new.unit, pair.new.larger):
-        return f"its units differ: {plain(pair.base.unit)} in BASE, {plain(pair.new.unit)} in NEW"
-    return ""
-
-
 def _of_order(pairs: Sequence[Pair]) -> Iterator[str]:
     """Yield warnings of how trials were taken, of all benchmarks together."""
     if one := [pair.name for pair in pairs if pair.base.iterations_only or pair.new.iterations_only]:
@@ -176,20 +169,16 @@ def _of_order(pairs: Sequence[Pair]) -> Iterator[str]:
             f"all values are of one process: {_some(one)}; iterations of one process are not trials, and a difference "
             "may be of that process alone: run more processes"
         )
-    if apart := [pair.name for pair in pairs if _one_after_the_other(pair)]:
+    apart = []
+    for pair in pairs:
+        base, new = ([start for start in one.starts if start is not None] for one in (pair.base, pair.new))
+        if base and new and (max(base) < min(new) or max(new) < min(base)):
+            apart.append(pair.name)
+    if apart:
         yield (
             f"sides are not interleaved, one was measured after the other: {_some(apart)}; a difference may be of the "
             "machine's state"
         )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _one_after_the_other(pair: Pair) -> bool:
-    base, new = ([start for start in one.starts if start is not None] for one in (pair.base, pair.new))
-    return bool(base and new) and (max(base) < min(new) or max(new) < min(base))
 
 
 def _of_trials(row: Row, base: list[float], new: list[float], effect: float) -> Iterator[str]:
@@ -239,20 +228,18 @@ def _about(result: Result) -> str:
 
 def as_text(result: Result) -> str:
     """Return a table for a terminal, warnings below it."""
-    lines = [_HEAD, *map(_cells, result.rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join([*table, _about(result), *(f"warning: {warning}" for warning in result.warnings)])
+    table = pd.DataFrame(map(_cells, result.rows), columns=_HEAD)
+    text = table.to_markdown(index=False, tablefmt="plain", disable_numparse=True)
+    return "\n".join([text, _about(result), *(f"warning: {warning}" for warning in result.warnings)])
 
 
 def as_markdown(result: Result) -> str:
     """Return a table for a pull request; names are code, so nothing in them is markup."""
-    lines = ["| " + " | ".join(_HEAD) + " |", "|" + "---|" * len(_HEAD)]
-    for row in result.rows:
-        name, *cells = _cells(row)
-        lines.append("| " + " | ".join([_code(name), *cells]) + " |")
+    table = pd.DataFrame(map(_cells, result.rows), columns=_HEAD)
+    table["benchmark"] = table["benchmark"].map(_code)
     found = [f"- {_code(f'warning: {warning}')}" for warning in result.warnings]
-    return "\n".join([*lines, "", _about(result), *([""] if found else []), *found])
+    text = table.to_markdown(index=False, disable_numparse=True)
+    return "\n".join([text, "", _about(result), *([""] if found else []), *found])
 
 
 def _code(text: str) -> str:
@@ -260,7 +247,6 @@ def _code(text: str) -> str:
 
 
 def as_json(result: Result, fail_on: str | None) -> str:
-    """Return one JSON object."""
     found = asdict(result)
     last = {"benchmarks": found.pop("rows"), "warnings": found.pop("warnings")}
     return json.dumps(found | {"failed": result.failed(fail_on)} | last, indent=1)

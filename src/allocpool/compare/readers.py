@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool.errors import UserError, unknown_choice
+from allocpool.strangers import printable
 
 BASE, NEW = "base", "new"
 SIDES = {"a": BASE, "b": NEW, BASE: BASE, NEW: NEW}
@@ -85,23 +86,15 @@ class Trials:
         """Add the values of one process to `BASE`, times in seconds."""
         unit, factor = _in_seconds(unit)
         numbers = tuple(_number(value) * factor for value in values)
-        name = plain(name)
+        name = printable(name)
         one = self.sides.setdefault(BASE, {}).setdefault(name, Benchmark(name, unit, larger, again=again))
         if (one.unit, one.larger) != (unit, larger):
-            one.problem = f"its units differ: {plain(one.unit)} and {plain(unit)}"
+            one.problem = f"its units differ: {printable(one.unit)} and {printable(unit)}"
         if wrong := [value for value in numbers if not 0 < value < math.inf]:
             one.problem = one.problem or f"{wrong[0]:g} is not a positive number"
         if numbers:
             one.processes.append(numbers)
             one.starts.append(start)
-
-
-def plain(text: object) -> str:
-    """Return a stranger's text without characters that a terminal obeys."""
-    text = str(text)
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _number(value: Any) -> float:
@@ -196,7 +189,7 @@ def _read_hyperfine(document: Any, results: list[dict[str, Any]], into: Trials) 
         values = [one.get("value") for one in figures] if figures else _list(result.get("times"))
         codes = [run.get("exit_code") for run in runs] if runs else _list(result.get("exit_codes"))
         if failed := sum(code != 0 for code in codes):
-            into.warnings.append(f"{plain(name)}: {failed} of {len(codes)} runs did not end with status 0")
+            into.warnings.append(f"{printable(name)}: {failed} of {len(codes)} runs did not end with status 0")
         for value in values:
             order += 1  # within one file, runs are in order
             known = None if into.two_files and start is None else (start or 0.0) + 1e-6 * order
@@ -215,7 +208,9 @@ def _read_google(document: Any, results: list[dict[str, Any]], into: Trials) -> 
         if row.get("run_type", "aggregate" if _AGGREGATE.search(name) else "iteration") != "iteration":
             aggregates = True
         elif row.get("error_occurred"):
-            into.warnings.append(f"{plain(name)} ended with an error: {plain(row.get('error_message', ''))}")
+            into.warnings.append(
+                f"{printable(name)} ended with an error: {printable(str(row.get('error_message', '')))}"
+            )
         else:
             rows.setdefault((name, str(row.get("time_unit", "ns"))), []).append(row.get("real_time"))
     if aggregates and not rows:
@@ -297,20 +292,15 @@ def _read_go(text: str, into: Trials) -> None:
             package = key[2] if key[1] == "pkg" else package
     end_process()
     into.warnings += [
-        f"{plain(unit)} is left out: whether more is better is unknown; add a line 'Unit {plain(unit)} better=lower'"
-        for unit in sorted(unknown)
+        f"{unit} is left out: whether more is better is unknown; add a line 'Unit {unit} better=lower'"
+        for unit in map(printable, sorted(unknown))
     ]
 
 
 _COLUMNS = ("block", "side", "value", "cell")
 
 
-def _is_csv(text: str) -> bool:
-    return "value" in re.split(r'[\s,;|"]+', text.split("\n", 1)[0].strip())
-
-
 def _read_csv(text: str, path: Path, into: Trials) -> None:
-    """Read a row for each trial."""
     delimiter = next((c for c in text.split("\n", 1)[0] if c in ",;\t|"), ";")
     rows = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
     header = [word.strip() for word in next(rows)]
@@ -339,10 +329,10 @@ def _read_csv(text: str, path: Path, into: Trials) -> None:
     values = texts.map(_parsed)
     if not (fine := values.between(0, math.inf, "neither")).all():
         wrong: Any = fine.idxmin()
-        raise UserError(f"{path}, line {wrong}: value {plain(frame['value'][wrong])} is not a positive number")
+        raise UserError(f"{path}, line {wrong}: value {printable(frame['value'][wrong])} is not a positive number")
     usual = {"side": BASE, "cell": "", "block": ""}
     frame = frame.assign(value=values, **{name: word for name, word in usual.items() if name not in header})
-    frame["cell"] = frame["cell"].map(plain)
+    frame["cell"] = frame["cell"].map(printable)
     for word in frame["side"].unique():
         if word not in SIDES:
             raise unknown_choice("side", word, SIDES)
@@ -360,15 +350,15 @@ def _ranks(words: list[str]) -> list[float]:
     numbers = {word: _parsed(word) for word in words}
     if all(map(math.isfinite, numbers.values())):
         return [numbers[word] for word in words]
-    order = {word: float(rank) for rank, word in enumerate(sorted(numbers, key=_natural))}
+
+    def parts_of(word: str) -> list[Any]:
+        """Return text and numbers, which take turns: a number sorts by its length and its digits."""
+        parts: list[Any] = re.split(r"(\d+)", word)
+        parts[1::2] = [(len(digits := part.lstrip("0")), digits) for part in parts[1::2]]
+        return parts
+
+    order = {word: float(rank) for rank, word in enumerate(sorted(numbers, key=parts_of))}
     return [order[word] for word in words]
-
-
-def _natural(word: str) -> list[Any]:
-    """Return the parts of a word as they sort: text and numbers take turns, a number by its length and its digits."""
-    parts: list[Any] = re.split(r"(\d+)", word)
-    parts[1::2] = [(len(digits := part.lstrip("0")), digits) for part in parts[1::2]]
-    return parts
 
 
 def read(path: Path, two_files: bool) -> Trials:
@@ -391,7 +381,7 @@ def read(path: Path, two_files: bool) -> Trials:
     elif _GO_LINE.search(text):
         into.format = GO
         _read_go(text, into)
-    elif _is_csv(text):
+    elif "value" in re.split(r'[\s,;|"]+', text.split("\n", 1)[0].strip()):
         into.format = CSV
         try:
             _read_csv(text, path, into)

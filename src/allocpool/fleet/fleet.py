@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from allocpool import home
 from allocpool.campaign.campaign import Campaign, CampaignStatus, measure_together
@@ -47,7 +46,6 @@ _FIRST_S = 30.0
 """Within which a scheduler has to answer."""
 _JOINED_S = 180.0
 """Within which a first machine has to take part: batch systems are slow to start workers."""
-_T = TypeVar("_T")
 
 
 class Lost(UserError):
@@ -81,18 +79,15 @@ def local_workers(count: int, settings: Sequence[Mapping[str, str]] = ()) -> Ite
     import dask
     from distributed import Client, Nanny, Scheduler, SpecCluster
 
-    folder = home.build_dir() / "fleet"
+    folder, shared = home.build_dir() / "fleet", {"host": "127.0.0.1", "dashboard": False}
+    of_worker = {"nthreads": 1, "resources": {TRIAL: 1}, "memory_limit": 0, "local_directory": str(folder)}
     workers: dict[str, Any] = {}
     for place in range(count):
         name = f"local-{place + 1}"
         own = {NAME: name, "ALLOCPOOL_DATA": str(folder / name), "DASK_LOGGING__DISTRIBUTED": "error"}
-        more = settings[place] if place < len(settings) else {}
-        options = {
-            "nthreads": 1, "resources": {TRIAL: 1}, "host": "127.0.0.1", "dashboard": False, "memory_limit": 0,
-            "env": {**own, **more}, "local_directory": str(folder),
-        }  # fmt: skip
-        workers[name] = {"cls": Nanny, "options": options}
-    scheduler = {"cls": Scheduler, "options": {"host": "127.0.0.1", "port": 0, "dashboard": False}}
+        environment = {**own, **settings[place]} if settings else own
+        workers[name] = {"cls": Nanny, "options": {**shared, **of_worker, "env": environment}}
+    scheduler = {"cls": Scheduler, "options": {**shared, "port": 0}}
     with (
         dask.config.set({"distributed.worker.profile.enabled": False}),  # it would look at the worker every 10 ms
         SpecCluster(workers=workers, scheduler=scheduler, silence_logs="ERROR") as cluster,
@@ -115,42 +110,28 @@ class RemoteHost:
     def name(self) -> str:
         return self.host.name or self.machine.split()[0]
 
-    def ask(self, function: Callable[..., _T], *arguments: object) -> _T:
+    def ask(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Return what a function returns on this host; a lost worker costs one more attempt.
 
         Raises:
             Lost: the host has had no worker for long, or the scheduler is lost.
             UserError: the function's own.
         """
+        from distributed import KilledWorker
+
         while True:
             addresses = self.fleet.workers_of(self)
             try:
                 future = self.fleet.client.submit(
                     function, *arguments, workers=sorted(addresses), resources={TRIAL: 1}, pure=False
                 )
-                answered, answer = self._answer(future, addresses)
-                if answered:
-                    return cast(_T, answer)
-            except (OSError, CancelledError):
+                while addresses & self.fleet.workers().keys():
+                    with suppress(TimeoutError):
+                        return future.result(timeout=_LOOK_S)
+                future.cancel()
+            # `distributed.utils.sync` has the last one where what it waits for is cancelled beneath it.
+            except (OSError, CancelledError, KilledWorker, UnboundLocalError):
                 self.fleet.require_scheduler()
-
-    def _answer(self, future: Any, addresses: set[str]) -> tuple[bool, object]:
-        """Return whether there is an answer, and which."""
-        from distributed import KilledWorker
-
-        while True:
-            try:
-                return True, future.result(timeout=_LOOK_S)
-            except TimeoutError:
-                self.fleet.require_scheduler()
-                if not addresses & self.fleet.workers().keys():
-                    future.cancel()
-                    return False, None
-            except KilledWorker:
-                return False, None
-            except UnboundLocalError:  # of `distributed.utils.sync`, where what it waits for is cancelled beneath it
-                self.fleet.require_scheduler()
-                return False, None
 
 
 class Fleet:
@@ -161,8 +142,8 @@ class Fleet:
         self.hosts: dict[str, RemoteHost] = {}
         self._report = report
         self._asked = worker.checkout(read_host())
-        self._seen: set[str] = set()
         self._examining: dict[str, Any] = {}
+        """The examination of each worker by its address, None when it has ended."""
         self._lock = threading.RLock()
 
     def require_scheduler(self) -> None:
@@ -196,9 +177,9 @@ class Fleet:
         with self._lock:
             workers = self.workers()
             for address, found in workers.items():
-                if address in self._seen:
+                if address in self._examining:
                     continue
-                self._seen.add(address)
+                self._examining[address] = None
                 if found["resources"].get(TRIAL) == 1:
                     self._examining[address] = self.client.submit(
                         worker.examine, self._asked, workers=[address], resources={TRIAL: 1}, pure=False
@@ -206,12 +187,11 @@ class Fleet:
                 else:
                     self._report(f"worker {address} takes no part: it has no {TRIAL}=1; start it with `{START}`")
             for address, future in list(self._examining.items()):
-                if future.done():
-                    del self._examining[address]
+                if future is not None and future.done():
+                    self._examining[address] = None
                     self._take_in(address, future)
                 elif address not in workers:
                     del self._examining[address]
-                    self._seen.discard(address)
 
     def _take_in(self, address: str, future: Any) -> None:
         try:
@@ -234,15 +214,12 @@ class Fleet:
             known.addresses.add(address)
 
 
-Answer = tuple[str | None, str]
-"""Of a spec: why a machine can't run it, or None; and the hash of the code that it runs there, empty if it can't."""
-
-
 class _RemoteLauncher(Launcher):
-    """What another machine answers to specs; repetitions have one answer."""
+    """What another machine answers to specs, repetitions alike: why it can't run one, or None; and the hash of the code
+    that it runs there, empty if it can't."""
 
     def __init__(self, remote: RemoteHost) -> None:
-        self.answers: dict[TrialSpec, Answer] = {}
+        self.answers: dict[TrialSpec, tuple[str | None, str]] = {}
         self._remote = remote
 
     def ask(self, specs: Iterable[TrialSpec], try_flags: bool = False) -> None:
@@ -261,7 +238,7 @@ class _RemoteLauncher(Launcher):
     def pace_meter(self) -> PaceMeter:
         return PaceMeter(None)  # the worker reads its own
 
-    def _answer(self, spec: TrialSpec) -> Answer:
+    def _answer(self, spec: TrialSpec) -> tuple[str | None, str]:
         if cell_of(spec) not in self.answers:
             self.ask([spec])
         return self.answers[cell_of(spec)]
@@ -279,14 +256,9 @@ class HostCampaign(Campaign):
     def __init__(self, study: Study[Any], profile: StudyProfile, remote: RemoteHost) -> None:
         launcher = _RemoteLauncher(remote)
         super().__init__(study, profile, launcher)
-        self.remote = remote
+        self.remote, self.host = remote, remote.host
         self.where = f"{remote.name}: "
         launcher.ask(item.spec for item in self.plan() if not item.unavailable)
-
-    @cached_property
-    def host(self) -> Host:
-        """The machine that measures."""
-        return self.remote.host
 
     def machine(self) -> Machine:
         return Machine(cores=self.remote.cores)
@@ -342,7 +314,8 @@ def run_on(
     results: dict[str, HostResult] = {}
     threads: list[threading.Thread] = []
     begun_s = time.monotonic()
-    waiting = False
+    if not fleet.workers():
+        report(f"waiting for machines: start a worker on each with `{START}`, of this commit")
     while True:
         with suppress(Lost):  # each host reports it
             fleet.look()
@@ -355,12 +328,8 @@ def run_on(
                 threads[-1].start()
         if threads and not any(thread.is_alive() for thread in threads):
             return list(results.values())
-        waited_s = time.monotonic() - begun_s
-        if not threads and waited_s > _JOINED_S:
+        if not threads and time.monotonic() - begun_s > _JOINED_S:
             raise UserError(f"no machine takes part: start a worker on each with `{START}`, of this commit")
-        if not threads and not waiting and waited_s > _LOOK_S:
-            report(f"waiting for machines: start a worker on each with `{START}`, of this commit")
-            waiting = True
         time.sleep(_LOOK_S)
 
 

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from allocpool import doctor, home
@@ -30,14 +30,6 @@ _PATIENCE_S = 600.0
 
 
 @dataclass(frozen=True)
-class Checkout:
-    """What a machine measures with: the commit of its checkout, None without git, and a hash of its code."""
-
-    commit: str | None
-    code: str
-
-
-@dataclass(frozen=True)
 class Examined:
     """A machine that was examined: ``machine`` identifies it among equal ones, ``refused`` is why it takes no part."""
 
@@ -47,57 +39,44 @@ class Examined:
     refused: str | None
 
 
-def checkout(host: Host) -> Checkout:
-    """Return the checkout on this machine."""
+def checkout(host: Host) -> str:
+    """Return what this machine measures with: the commit of its checkout and a hash of its code."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256(code_hash(*source_sets()).encode())
     for file in sorted(package.rglob("*.py")):
         digest.update(file.relative_to(package).as_posix().encode() + file.read_bytes())
-    return Checkout(host.git_commit, digest.hexdigest()[:16])
+    return f"commit {host.git_commit} with code {digest.hexdigest()[:16]}"
 
 
 @cache
-def _checkout_at_start() -> Checkout:
+def _checkout_at_start() -> str:
     """Return the checkout whose modules this process has."""
     return checkout(read_host())
 
 
-class _Here:
-    """This machine, what starts trials on it, and its usual pace, kept between trials."""
-
-    def __init__(self) -> None:
-        self.host = read_host()
-        self.launcher = Launcher()
-
-    @cached_property
-    def meter(self) -> PaceMeter:
-        """Made with the first trial: before, the library that it reads with may not be built."""
-        return self.launcher.pace_meter()
+_host, _launcher = cache(read_host), cache(Launcher)
+"""This machine and what starts trials on it, kept between trials."""
 
 
-_here = cache(_Here)
+@cache
+def _meter() -> PaceMeter:
+    """Return what reads the usual pace; before the first trial, the library that it reads with may not be built."""
+    return _launcher().pace_meter()
 
 
-def examine(asked: Checkout) -> Examined:
+def examine(asked: str) -> Examined:
     """Set this machine up and return whether it can take part in a campaign of this checkout."""
-    _here.cache_clear()
-    host = _here().host
-    return Examined(host, usable_cores(), _machine(), _why_not(asked, checkout(host)))
+    for known in (_host, _launcher, _meter):
+        known.cache_clear()
+    host = _host()
+    machine = f"{socket.gethostname()} {host.boot or ''}"
+    return Examined(host, usable_cores(), machine, _why_not(asked, checkout(host)))
 
 
-def _machine() -> str:
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        boot = ""
-    return f"{socket.gethostname()} {boot}"
-
-
-def _why_not(asked: Checkout, own: Checkout) -> str | None:
+def _why_not(asked: str, own: str) -> str | None:
     if own != asked:
         return (
-            f"it has commit {own.commit} with code {own.code}, asked is {asked.commit} with {asked.code}: "
-            "check out that commit there, run `make setup`, and start its worker anew"
+            f"it has {own}, asked is {asked}: check out that commit there, run `make setup`, and start its worker anew"
         )
     if own != _checkout_at_start():
         return "its checkout has changed since its worker was started: start it anew"
@@ -110,7 +89,7 @@ def _why_not(asked: Checkout, own: Checkout) -> str | None:
 def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[tuple[str | None, str]]:
     """Return for each spec why this machine can't run it (None if it can), and its code hash (empty if it can't), after
     trying the flags of their JVMs if asked."""
-    launcher = _here().launcher
+    launcher = _launcher()
     if try_flags:
         launcher.prepare(specs)
     found = [(launcher.refusal(spec), spec) for spec in specs]
@@ -118,8 +97,7 @@ def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[tuple[str | Non
 
 
 def build(specs: Sequence[TrialSpec]) -> None:
-    """Build what these specs need."""
-    _here().launcher.build(specs)
+    _launcher().build(specs)
 
 
 def trial(trial_id: str, spec: TrialSpec, attempt: int, disturbed_beyond: float | None) -> dict[str, bytes]:
@@ -128,14 +106,13 @@ def trial(trial_id: str, spec: TrialSpec, attempt: int, disturbed_beyond: float 
     Raises:
         UserError: here it is another trial, because the code is another one; or something else was measured too long.
     """
-    here = _here()
-    first = task_for(spec, here.launcher, here.host, home.raw_dir())
+    first = task_for(spec, _launcher(), _host(), home.raw_dir())
     task = first if attempt == 1 else first.again()
     if task.trial_id != trial_id:
         raise UserError(f"trial {trial_id} is {task.trial_id} here: code or machine have changed, start again")
     if read_record(task.folder) is None:
-        launch = here.launcher.launch_of(spec)
+        launch = _launcher().launch_of(spec)
         with alone(home.raw_dir(), patience_s=_PATIENCE_S):
             if read_record(task.folder) is None:
-                run_trial(task, launch, here.host, here.meter, disturbed_beyond)
+                run_trial(task, launch, _host(), _meter(), disturbed_beyond)
     return {file.name: file.read_bytes() for file in task.folder.iterdir() if file.is_file()}

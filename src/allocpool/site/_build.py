@@ -1,29 +1,41 @@
-"""Stage the executed notebooks and let Sphinx make the site."""
+"""Stage the executed notebooks with the downloads of their pages, and let Sphinx make the site."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
+import io
 import json
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import pandas as pd
+from nbformat import NotebookNode
 
 from allocpool import home
+from allocpool.campaign import store
+from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.errors import UserError
+from allocpool.evidence.shown import ROWS_MIME
 from allocpool.findings import machine
-from allocpool.site import _pages, _taken
+from allocpool.site import _pages
 
 _HERE = Path(__file__).parent
-_SPHINX = "import allocpool; from sphinx.cmd.build import main; raise SystemExit(main())"
-"""``python -m sphinx`` without the slow import that this package prevents."""
 _MARK = ".allocpool-site"
 """A file in every folder with a site: only such a folder is ever replaced."""
+_DOWNLOADS = "taken"
+"""The folder of the downloads, next to the pages."""
+_PICTURE = re.compile(r'src="data:image/(\w+);base64,([^"]*)"')
+_FIGURE = '<figure class="drawn"'
 
 
 def build_site(executed_dir: Path, output_dir: Path, notebooks: Iterable[Path]) -> Path:
@@ -46,8 +58,7 @@ def build_site(executed_dir: Path, output_dir: Path, notebooks: Iterable[Path]) 
             _run_sphinx(staging, output_dir)
             for page in output_dir.glob("*.html"):
                 page.write_text(_pages.with_names(page.read_text(encoding="utf-8")), encoding="utf-8")
-            (output_dir / _MARK).write_text(json.dumps(_about(pages, output_dir)), encoding="utf-8")
-            _list_campaigns(output_dir.parent)
+            _link_to_others(pages, output_dir)
         except OSError as error:  # a full disk names no file
             error.filename = error.filename or str(output_dir)
             raise
@@ -58,17 +69,20 @@ def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
     shutil.copy(_HERE / "conf.py", staging / "conf.py")
     shutil.copytree(_HERE / "templates", staging / "_templates")
     shutil.copytree(_HERE / "static", staging / "_static")
-    taken = staging / "_taken"
-    (taken / _taken.FOLDER).mkdir(parents=True)
+    extra = staging / "_taken"
     found = {}
     for page in pages:
-        shown = _pages.gap_page(page) if page.notebook is None else _pages.prepared(page.notebook)
         notebook = trials = ""
-        if page.notebook is not None:
-            _taken.with_downloads(shown, page.address, taken)
-            notebook = f"{_taken.FOLDER}/{page.name}.ipynb"
-            trials = _taken.of_campaign(page.provenance, page.address, taken)
-            shutil.copy(executed_dir / f"{page.name}.ipynb", taken / notebook)
+        if page.notebook is None:
+            shown = _pages.gap_page(page)
+        else:
+            shown = _pages.prepared(page.notebook)
+            own = extra / _DOWNLOADS / page.address
+            own.mkdir(parents=True)
+            _add_downloads(shown, own)
+            notebook = f"{_DOWNLOADS}/{page.name}.ipynb"
+            shutil.copy(executed_dir / f"{page.name}.ipynb", extra / notebook)
+            trials = write_trials(page.provenance, own)
         if page.address == "index":
             shown.cells.append(_pages.list_of_pages(pages))
         nbformat.write(shown, staging / f"{page.address}.ipynb")
@@ -84,33 +98,92 @@ def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
     (staging / "pages.json").write_text(json.dumps(found), encoding="utf-8")
 
 
-def _about(pages: list[_pages.Page], output_dir: Path) -> dict[str, Any]:
-    """Return what other sites show of this one: its folder, a label (campaign, machine, dates) and its pages."""
+def _add_downloads(notebook: NotebookNode, folder: Path) -> None:
+    """Write the rows of a page's outputs to ``folder``, and link to them below each; of a figure, below its caption. A
+    figure in pixels becomes a file, which browsers load lazily."""
+    names = {"trials"}  # of the page's campaign: `write_trials`
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        shown: list[NotebookNode] = []
+        waiting: list[NotebookNode] = []
+        for output in cell.outputs:
+            text = output.get("data", {}).get("text/html", "")
+            is_figure = text.startswith(_FIGURE)
+            if is_figure and (found := _PICTURE.search(text)):
+                content = base64.b64decode(found[2])
+                picture = folder / f"{hashlib.sha256(content).hexdigest()[:12]}.{found[1]}"
+                picture.write_bytes(content)
+                output.data["text/html"] = text.replace(found[0], f'src="{_address(picture)}" loading="lazy"')
+            shown += [output, *waiting]
+            waiting = []
+            if rows := output.get("data", {}).pop(ROWS_MIME, None):
+                (waiting if is_figure else shown).append(_links(rows, folder, names))
+        cell.outputs = [*shown, *waiting]
+
+
+def _address(file: Path) -> str:
+    return f"{_DOWNLOADS}/{file.parent.name}/{file.name}"
+
+
+def _links(rows: Mapping[str, str], folder: Path, names: set[str]) -> NotebookNode:
+    """Write the rows as two files, whose name is none of ``names``, and return links to them."""
+    stem = re.sub(r"[^a-z0-9]+", "-", rows["title"].lower()).strip("-")[:60].strip("-") or "rows"
+    name = next(each for each in (stem, *(f"{stem}-{n}" for n in range(2, len(names) + 3))) if each not in names)
+    names.add(name)
+    _write_both(pd.read_parquet(io.BytesIO(base64.b64decode(rows["parquet"]))), folder / name)
+    of = html.escape(rows["title"], quote=True)
+    files = ", ".join(
+        f'<a href="{_address(folder / name)}.{end}" download aria-label="{kind} of {of}">{kind}</a>'
+        for kind, end in (("CSV", "csv"), ("Parquet", "parquet"))
+    )
+    links: NotebookNode = nbformat.v4.new_output("display_data", {"text/html": f'<p class="taken">Rows: {files}</p>'})
+    return links
+
+
+def _write_both(table: pd.DataFrame, path: Path) -> None:
+    table.to_parquet(f"{path}.parquet", compression="zstd", index=False)
+    table.to_csv(f"{path}.csv", index=False)
+
+
+def write_trials(provenance: Mapping[str, Any] | None, folder: Path) -> str:
+    """Write the trials of the campaign that a page shows; returns their address without its ending, empty where no
+    campaign or another one is stored today."""
+    if provenance is None or provenance.get("study") not in STUDY_NAMES:
+        return ""
+    left, own = store.stored(provenance["study"], provenance["profile"]["profile"])
+    if own is None or any(own.get(name) != provenance.get(name) for name in ("host_id", "last_trial_utc")):
+        return ""
+    _write_both(left["trials"], folder / "trials")
+    return _address(folder / "trials")
+
+
+def _link_to_others(pages: list[_pages.Page], output_dir: Path) -> None:
+    """Mark the site with what others show of it (folder, label, pages), and write the list of all sites in its parent
+    folder, which the campaign switch reads."""
     of = next((machine(page.provenance) for page in pages if page.provenance), "")
     names = [f"{page.address}.html" for page in pages]
-    return {"folder": output_dir.name, "label": ", ".join(filter(None, (output_dir.name, of))), "pages": names}
-
-
-def _list_campaigns(folder: Path) -> None:
-    """Write the list that the campaign switch of every site in a folder reads."""
+    own = {"folder": output_dir.name, "label": ", ".join(filter(None, (output_dir.name, of))), "pages": names}
+    (output_dir / _MARK).write_text(json.dumps(own), encoding="utf-8")
     found = []
-    for mark in sorted(folder.glob(f"*/{_MARK}")):
+    for mark in sorted(output_dir.parent.glob(f"*/{_MARK}")):
         with suppress(ValueError):  # of a build that was interrupted
             found.append(json.loads(mark.read_text(encoding="utf-8")))
-    (folder / "campaigns.js").write_text(f"window.allocpoolCampaigns = {json.dumps(found)};\n", encoding="utf-8")
+    text = f"window.allocpoolCampaigns = {json.dumps(found)};\n"
+    (output_dir.parent / "campaigns.js").write_text(text, encoding="utf-8")
 
 
 def _run_sphinx(staging: Path, output_dir: Path) -> None:
-    if output_dir.exists() and not (output_dir / _MARK).is_file() and any(output_dir.iterdir()):
-        raise UserError(
-            f"{output_dir} holds something that is no site of this package: empty it, or name another folder"
-        )
     if output_dir.exists():
+        if not (output_dir / _MARK).is_file() and any(output_dir.iterdir()):
+            raise UserError(
+                f"{output_dir} holds something that is no site of this package: empty it, or name another folder"
+            )
         shutil.rmtree(output_dir)
     output_dir.mkdir(parents=True)
     (output_dir / _MARK).touch()
     log = output_dir.with_name(f"{output_dir.name}.log")
-    command = [sys.executable, "-c", _SPHINX, "-b", "html", "-d", str(staging / ".doctrees")]
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-d", str(staging / ".doctrees")]
     done = subprocess.run(
         [*command, str(staging), str(output_dir)], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )

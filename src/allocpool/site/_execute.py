@@ -18,10 +18,10 @@ from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.capture import CapturedIO, capture_output
+from IPython.utils.capture import capture_output
 from nbformat import NotebookNode, v4
 from papermill.engines import Engine, NotebookExecutionManager, papermill_engines
 from papermill.exceptions import PapermillExecutionError
@@ -33,16 +33,6 @@ from allocpool import home
 from allocpool.campaign.registry import STUDY_NAMES, module_of
 
 _ENGINE = "in_this_process"
-_INLINE = "module://matplotlib_inline.backend_inline"
-
-
-class Asked(TypedDict):
-    """A notebook to execute: paths of its source, executed copy, parameters and log."""
-
-    source: str
-    executed: str
-    parameters: str
-    log: str
 
 
 class _Shell(InteractiveShell):
@@ -68,60 +58,51 @@ class _InThisProcess(Engine):
                     shell.display_trap.hook = sys.displayhook  # the shell's own would print what a cell ends in
                     done = shell.run_cell(cell.source, store_history=True)
                 cell.execution_count = done.execution_count
-                cell.outputs = [*_outputs(shown), *([shell.error] if shell.error else [])]
+                streams = {"stdout": shown.stdout, "stderr": shown.stderr}
+                cell.outputs = [
+                    *(v4.new_output("stream", name=name, text=text) for name, text in streams.items() if text),
+                    *(v4.new_output("display_data", data=each.data, metadata=each.metadata or {})
+                      for each in shown.outputs),
+                    *([shell.error] if shell.error else []),
+                ]  # fmt: skip
             nb_man.cell_complete(cell, cell_index=index)
             if shell.error:
                 nb_man.cell_exception(cell, cell_index=index)
                 break
 
 
-def _outputs(shown: CapturedIO) -> list[NotebookNode]:
-    """Return the outputs of a cell as a notebook stores them."""
-    streams = [
-        v4.new_output("stream", name=name, text=text)
-        for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr))
-        if text
-    ]
-    rich = [v4.new_output("display_data", data=output.data, metadata=output.metadata or {}) for output in shown.outputs]
-    return [*streams, *rich]
-
-
-def _execute(asked: Asked) -> None:
+def _execute(source: str, executed: str, parameters: str) -> None:
     """Execute one notebook in this process, whose output becomes its log."""
-    with Path(asked["log"]).open("wb") as log:
+    with Path(executed).with_suffix(".log").open("wb") as log:
         for descriptor in (1, 2):
             os.dup2(log.fileno(), descriptor)
     with suppress(PapermillExecutionError):  # it is in the executed copy
         execute_notebook(
-            asked["source"], asked["executed"], read_yaml_file(asked["parameters"]), engine_name=_ENGINE,
-            request_save_on_cell_execute=False, progress_bar=False, cwd=str(home.home()),
+            source, executed, read_yaml_file(parameters), engine_name=_ENGINE, request_save_on_cell_execute=False,
+            progress_bar=False, cwd=str(home.home()),
         )  # fmt: skip
 
 
-def _import_all() -> None:
-    """Import what notebooks import; a failing import fails in the notebook that asks for it."""
-    for name in STUDY_NAMES:
+def main() -> None:
+    """Execute notebooks (source, executed copy and parameters of each), so many at a time; prints the source and exit
+    status of each as it ends."""
+    jobs, waiting = int(sys.argv[1]), json.loads(sys.argv[2])
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    papermill_engines.register(_ENGINE, _InThisProcess)
+    for name in STUDY_NAMES:  # what notebooks import; a failing import fails in the notebook that asks for it
         with suppress(ImportError):
             for part in pkgutil.iter_modules(importlib.import_module(f"allocpool.studies.{name}").__path__):
                 if not part.ispkg:
                     module_of(name, part.name)
-
-
-def main() -> None:
-    """Execute the notebooks of the list, so many at a time; prints the source and exit status of each as it ends."""
-    jobs, waiting = int(sys.argv[1]), json.loads(sys.argv[2])
-    os.environ.setdefault("MPLBACKEND", _INLINE)
-    papermill_engines.register(_ENGINE, _InThisProcess)
-    _import_all()
     gc.freeze()  # a fork need not look through what all have imported whenever it collects
     forks = multiprocessing.get_context("fork")
     running: dict[Any, tuple[str, BaseProcess]] = {}
     while waiting or running:
         while waiting and len(running) < jobs:
-            asked = waiting.pop(0)
-            fork = forks.Process(target=_execute, args=(asked,))
+            files = waiting.pop(0)
+            fork = forks.Process(target=_execute, args=files)
             fork.start()
-            running[fork.sentinel] = (asked["source"], fork)
+            running[fork.sentinel] = (files[0], fork)
         for ended in wait(list(running)):
             source, process = running.pop(ended)
             process.join()

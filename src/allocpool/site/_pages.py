@@ -15,11 +15,11 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
+from allocpool.campaign.profiles import FINDINGS
 from allocpool.evidence.shown import NOTHING_MIME
 from allocpool.findings import machine
 from allocpool.notebook import FINISHED_MIME
 
-FINDINGS = "00_findings"
 DOCS = ("compare", "glossary")
 """Pages of ``docs/`` on the site."""
 ERROR_SUFFIX = ".error.txt"
@@ -48,26 +48,27 @@ class Page:
     def provenance(self) -> Mapping[str, Any] | None:
         return self.mark["provenance"] if self.mark else None
 
-    @property
-    def state(self) -> str:
-        """The page's state in one line, for the list of pages."""
-        if self.mark is None:
-            return self.problem or "not run"
-        return str(self.mark["progress"]["sentence"])
-
 
 def read_page(source: Path, executed: Path) -> Page:
     """Return the page of one notebook: ``source`` as stored, ``executed`` where its executed copy is or should be."""
-    title = _title(_read(source)) or source.stem
+    headings = (cell.source for cell in _read(source).cells if cell.cell_type == "markdown")
+    first = next((text for text in headings if text.startswith("# ")), f"# {source.stem}")
+    title = first.splitlines()[0].removeprefix("# ").strip()
     reason = executed.with_suffix(ERROR_SUFFIX)
     failure = reason.read_text(encoding="utf-8").strip() if reason.is_file() else None
     if not executed.is_file():
         return Page(source.stem, title, None, None, failure or "this notebook was not run")
     notebook = _read(executed)
-    mark = _end_mark(notebook)
-    if mark is None or failure:
-        return Page(source.stem, title, notebook, None, failure or _last_error(notebook))
-    return Page(source.stem, title, notebook, mark, None)
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.get("outputs", [])]
+    marks = [output["data"][FINISHED_MIME] for output in outputs if FINISHED_MIME in output.get("data", {})]
+    if marks and not failure:
+        return Page(source.stem, title, notebook, marks[-1], None)
+    errors = [f"{output.ename}: {output.evalue}" for output in outputs if output.output_type == "error"]
+    last = errors[-1].strip().splitlines()[-1] if errors else _DIED
+    return Page(source.stem, title, notebook, None, failure or last)
+
+
+_DIED = "the notebook stopped before its end without an error: its kernel died or was stopped"
 
 
 def _read(path: Path) -> NotebookNode:
@@ -75,55 +76,21 @@ def _read(path: Path) -> NotebookNode:
     return notebook
 
 
-def _title(notebook: NotebookNode) -> str | None:
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown" and cell.source.startswith("# "):
-            return str(cell.source.splitlines()[0].removeprefix("# ").strip())
-    return None
-
-
-def _outputs(notebook: NotebookNode) -> list[NotebookNode]:
-    return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.get("outputs", [])]
-
-
-def _end_mark(notebook: NotebookNode) -> Mapping[str, Any] | None:
-    for output in reversed(_outputs(notebook)):
-        if FINISHED_MIME in output.get("data", {}):
-            mark: Mapping[str, Any] = output["data"][FINISHED_MIME]
-            return mark
-    return None
-
-
-def _last_error(notebook: NotebookNode) -> str:
-    """Return the last line of the last error in a notebook that did not reach its end."""
-    errors = [output for output in _outputs(notebook) if output.output_type == "error"]
-    if not errors:
-        return "the notebook stopped before its end without an error: its kernel died or was stopped"
-    last = f"{errors[-1].ename}: {errors[-1].evalue}".strip().splitlines()
-    return last[-1]
-
-
 def provenance_box(provenance: Mapping[str, Any] | None) -> str:
     """Return the HTML box on every page: one line in sight, every recorded fact as YAML when opened."""
     if provenance is None:
         return '<div class="provenance"><p>No provenance: nothing on this page was measured.</p></div>'
+    commits = (each[:10] + ("-dirty" if each.endswith("-dirty") else "") for each in provenance["git_commits"])
+    summary = (
+        f"Measured on {machine(provenance)}, commit {', '.join(commits) or 'unknown'}, "
+        f"profile {provenance['profile']['profile']}, n = {provenance['statuses'].get('ok', 0)} trials"
+    )
     plain = json.loads(json.dumps(provenance))  # without the classes of nbformat
     facts = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
     return (
-        f'<details class="provenance"><summary>{html.escape(summary_line(provenance))}</summary>'
+        f'<details class="provenance"><summary>{html.escape(summary)}</summary>'
         '<div class="provenance-facts" tabindex="0" role="region" aria-label="Provenance">'
         f"<pre>{html.escape(facts)}</pre></div></details>"
-    )
-
-
-def summary_line(provenance: Mapping[str, Any]) -> str:
-    """Return machine, dates, commits, profile and number of trials in one line."""
-    commits = ", ".join(
-        commit[:10] + ("-dirty" if commit.endswith("-dirty") else "") for commit in provenance["git_commits"]
-    )
-    return (
-        f"Measured on {machine(provenance)}, commit {commits or 'unknown'}, "
-        f"profile {provenance['profile']['profile']}, n = {provenance['statuses'].get('ok', 0)} trials"
     )
 
 
@@ -172,32 +139,30 @@ def prepared(executed: NotebookNode) -> NotebookNode:
                     output.data[mime] = _HREF.sub(r'href="\1.html', text).replace(f"{FINDINGS}.html", "index.html")
             if "gt_table" in (table := output.get("data", {}).get("text/html", "")):
                 output.data["text/html"] = _STYLE.sub("", table)
-    _shorten_empty_sections(notebook)
-    return notebook
-
-
-def _shorten_empty_sections(notebook: NotebookNode) -> None:
-    """Leave only the heading, for links, of a section whose code had nothing to show."""
+    # Of a section whose code had nothing to show, only the heading is left, for links.
     texts = [place for place, cell in enumerate(notebook.cells) if cell.cell_type == "markdown"]
     for here, after in itertools.pairwise((*texts, len(notebook.cells))):
         outputs = [output for cell in notebook.cells[here + 1 : after] for output in cell.outputs]
         to_heading = _TO_LAST_HEADING.match(notebook.cells[here].source)
         if to_heading and outputs and all(NOTHING_MIME in output.get("data", {}) for output in outputs):
             notebook.cells[here].source = to_heading[0]
+    return notebook
 
 
 def gap_page(page: Page) -> NotebookNode:
     """Return the page of a notebook that has no executed copy, so that links to it work."""
     text = f"# {page.title}\n\nThere is nothing to see here: {_one_line(page.problem or '')}."
-    cell = nbformat.v4.new_markdown_cell(text)
-    gap: NotebookNode = nbformat.v4.new_notebook(cells=[cell])
+    gap: NotebookNode = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
     return gap
 
 
 def list_of_pages(pages: list[Page]) -> NotebookNode:
     """Return the end of the first page: every page with its state."""
     others = [page for page in pages if page.name != FINDINGS]
-    listed = "\n".join(f"| [{page.title}]({page.name}) | {_one_line(page.state)} |" for page in others)
+    states = [str(page.mark["progress"]["sentence"]) if page.mark else page.problem or "not run" for page in others]
+    listed = "\n".join(
+        f"| [{page.title}]({page.name}) | {_one_line(state)} |" for page, state in zip(others, states, strict=True)
+    )
     contents = "\n".join([*(page.name for page in others), *DOCS])
     cell: NotebookNode = nbformat.v4.new_markdown_cell(
         f"## Pages\n\n| page | state |\n| --- | --- |\n{listed}\n\n"
@@ -206,13 +171,11 @@ def list_of_pages(pages: list[Page]) -> NotebookNode:
     return cell
 
 
-_LANDMARKS = {'<aside class="sidebar-drawer': "Pages", '<aside class="toc-drawer': "On this page"}
-
-
 def with_names(page: str) -> str:
     """Return a page whose two asides have names for screen readers."""
-    for aside, name in _LANDMARKS.items():
-        page = page.replace(aside, aside.replace("<aside ", f'<aside aria-label="{name}" '))
+    for kind, name in (("sidebar", "Pages"), ("toc", "On this page")):
+        aside = f'class="{kind}-drawer'
+        page = page.replace(f"<aside {aside}", f'<aside aria-label="{name}" {aside}')
     return page
 
 

@@ -10,8 +10,7 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
@@ -21,10 +20,9 @@ from allocpool.campaign import profiles, store
 from allocpool.campaign.campaign import SHOW_ONLY
 from allocpool.campaign.registry import every_study
 from allocpool.errors import UserError
-from allocpool.files import Remembered
 from allocpool.machine.guard import guarded, start_guard
 from allocpool.site._build import build_site
-from allocpool.site._pages import ERROR_SUFFIX, FINDINGS, read_page
+from allocpool.site._pages import ERROR_SUFFIX, read_page
 from allocpool.stats import plural
 
 _PAGE_S = 8.0
@@ -32,63 +30,44 @@ _PAGE_S = 8.0
 
 
 def pages_seconds(profile: str) -> float:
-    """Return about how long `render` takes with as many jobs as processors: the longest so far, or an estimate."""
-    took_s = _durations().get(profile)
-    return max(float(took_s or 0.0), _PAGE_S * len(notebooks_of(profile)))
+    """Return about how long `render` takes with as many jobs as processors."""
+    return _PAGE_S * len(notebooks_of(profile))
 
 
 def notebooks_of(profile: str, show_only: bool = False) -> list[Path]:
     """Return the notebooks of a profile's findings: without those of studies that it leaves out, and with ``show_only``
     those of studies without results."""
-    named = [name for name in profiles.studies_of(profile) if not show_only or store.is_stored(name, profile)]
+    named = [name for name in profiles.studies_of(profile) if not show_only or store.stored_folder(name, profile)]
     left_out = {study.notebook for study in every_study() if study.name not in named}
     return [path for path in (home.home() / "notebooks").glob("*.ipynb") if path.stem not in left_out]
-
-
-def _durations() -> Remembered:
-    return Remembered(home.build_dir() / "remembered" / "pages.json")
 
 
 def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_only: bool = False) -> Path:
     """Execute every notebook under ``profile``, then build the site; returns its first page.
 
-    Parameters come from ``papermill-configs/<profile>/<notebook>.yaml``. Executed copies and logs go to
-    ``executed/<profile>/`` and the site to ``site/<profile>/``, both in ``output_dir`` (default: ``build/``).
-    A notebook that fails does not stop the others.
-
-    ``jobs`` notebooks run at a time: more than one only with ``show_only``, which measures nothing, or where every
-    trial has its record, because two can't measure at once.
-
-    Raises:
-        UserError: there is no such profile; names those that there are.
+    Executed copies and logs go to ``executed/<profile>/`` and the site to ``site/<profile>/``, both in ``output_dir``
+    (default: ``build/``). A notebook that fails does not stop the others. ``jobs`` notebooks run at a time: more than
+    one only with ``show_only``, which measures nothing, or where every trial has its record. UserError for an unknown
+    profile.
     """
-    configurations = home.home() / "papermill-configs"
     profiles.check(profile)
-    begun_s = time.monotonic()
+    parameters = home.home() / "papermill-configs" / profile
     output_dir = output_dir or home.build_dir()
     executed_dir = output_dir / "executed" / profile
     executed_dir.mkdir(parents=True, exist_ok=True)
     notebooks = notebooks_of(profile, show_only)
     # The findings read what others measure, so they come last; where nothing is measured they go first: they are slow.
-    sources = sorted(notebooks, key=lambda path: ((path.stem == FINDINGS) == (jobs == 1), path.stem))
+    sources = sorted(notebooks, key=lambda path: ((path.stem == profiles.FINDINGS) == (jobs == 1), path.stem))
     with tqdm(total=len(sources), desc=f"notebooks ({profile})", unit="notebook", dynamic_ncols=True) as bar:
-        for source, problem in _execute(sources, configurations / profile, executed_dir, jobs, show_only):
+        for source, problem in _execute(sources, parameters, executed_dir, jobs, show_only):
             bar.update()
             if problem:
                 bar.write(f"{source.stem}: {problem}")
-    page = build_site(executed_dir, output_dir / "site" / profile, sources)
-    if show_only:
-        longest_s = max(float(_durations().get(profile) or 0.0), time.monotonic() - begun_s)
-        _durations().remember(profile, f"{longest_s:.1f}")
-    return page
+    return build_site(executed_dir, output_dir / "site" / profile, sources)
 
 
 def require_whole(executed_dir: Path) -> None:
-    """Check that every notebook reached its end.
-
-    Raises:
-        UserError: one did not; names it and why.
-    """
+    """Check that every notebook reached its end; UserError, which names those that did not and why."""
     reasons = {path.name.removesuffix(ERROR_SUFFIX): path.read_text(encoding="utf-8").strip()
                for path in sorted(executed_dir.glob(f"*{ERROR_SUFFIX}"))}  # fmt: skip
     if reasons:
@@ -102,28 +81,27 @@ def _execute(
     """Execute notebooks; yields each as it ends, with what went wrong or None, which is kept with the executed copy."""
     asked = []
     for source in sources:
-        executed, its_parameters = executed_dir / source.name, parameters / f"{source.stem}.yaml"
+        executed, own = executed_dir / source.name, parameters / f"{source.stem}.yaml"
         reason = executed.with_suffix(ERROR_SUFFIX)
         for stale in (executed, reason):
             stale.unlink(missing_ok=True)
-        if its_parameters.is_file():
-            log = executed.with_suffix(".log")
-            files = {"source": source, "executed": executed, "parameters": its_parameters, "log": log}
-            asked.append({name: str(path) for name, path in files.items()})
+        if own.is_file():
+            asked.append(tuple(map(str, (source, executed, own))))
         else:
-            lacking = f"profile {parameters.name} has no parameters for it ({its_parameters.name})"
+            lacking = f"profile {parameters.name} has no parameters for it ({own.name})"
             reason.write_text(f"{lacking}\n", encoding="utf-8")
             yield source, lacking
     for source, status in _statuses(asked, jobs, show_only):
         executed = executed_dir / source.name
-        ended = f"its process ended with status {status} before its end" if status or not executed.is_file() else None
-        problem = read_page(source, executed).problem if executed.is_file() else ended
-        if problem := problem or ended:
+        problem = read_page(source, executed).problem if executed.is_file() else None
+        if not problem and (status or not executed.is_file()):
+            problem = f"its process ended with status {status} before its end"
+        if problem:
             executed.with_suffix(ERROR_SUFFIX).write_text(f"{problem}\n", encoding="utf-8")
         yield source, problem
 
 
-def _statuses(asked: Sequence[Mapping[str, str]], jobs: int, show_only: bool) -> Iterator[tuple[Path, int]]:
+def _statuses(asked: Sequence[tuple[str, ...]], jobs: int, show_only: bool) -> Iterator[tuple[Path, int]]:
     """Yield notebooks as they end, with the exit status of their processes, which all end with this one."""
     environment = {**os.environ, SHOW_ONLY: "1"} if show_only else None
     start_guard()
@@ -131,7 +109,7 @@ def _statuses(asked: Sequence[Mapping[str, str]], jobs: int, show_only: bool) ->
         [sys.executable, "-m", "allocpool.site._execute", str(jobs), json.dumps(asked)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment, start_new_session=True,
     )  # fmt: skip
-    left = [item["source"] for item in asked]
+    left = [source for source, *_ in asked]
     with guarded(child):
         for line in child.stdout or ():
             source, status = json.loads(line)

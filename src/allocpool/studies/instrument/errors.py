@@ -54,7 +54,7 @@ def shown() -> list[tables.TableOrWords]:
         ),
         tables.plain_table(
             coverage_table(), "How often intervals hold the truth",
-            "A star: too low by more than chance. Verdicts rest on the intervals at every look alone.",
+            "A star: too low by more than chance. Verdicts rest on those at every look, or at the end of a fixed plan.",
         ),
         tables.plain_table(
             _shares(paces, ["machine", "comparisons", "n", "width"], {

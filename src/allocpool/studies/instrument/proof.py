@@ -150,6 +150,8 @@ def coverage(repetitions: int = 4_000) -> pd.DataFrame:
             for look in (size for size in decisions.LOOKS if size <= n):
                 low, high = decisions.repeated_interval(a[:, :look] + truth, b[:, :look], decisions.ALPHA)
                 holds &= (low <= truth) & (truth <= high)
+            middle, half = decisions.welch(a + truth, b, decisions.ALPHA)
+            rows.append({"interval": ONLY, **facts, "holds": np.mean(np.abs(middle - truth) <= half)})
             off = np.median(np.abs(_trimmed(a) - _trimmed(b)))
             rows.append({"interval": REPEATED, **facts, "holds": np.mean(holds), "trimmed_off": math.expm1(off)})
     for share in (0.05, 0.2, 0.5):
@@ -162,6 +164,7 @@ def coverage(repetitions: int = 4_000) -> pd.DataFrame:
 
 
 _CELL, _EARLY, REPEATED = "a cell's mean", "a ratio, below five trials", "a ratio, at every look so far"
+ONLY = "a ratio, at the end of a fixed plan"
 _SHARE = "a share of trials"
 
 

@@ -28,21 +28,8 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from allocpool.decisions import (
-    A_CHEAPER,
-    ALPHA,
-    B_CHEAPER,
-    EQUIVALENT,
-    FEWEST,
-    LOOKS,
-    OPEN,
-    Comparison,
-    Decision,
-    effect_that_matters,
-    look_at,
-    nominal_level,
-)
-from allocpool.decisions import repeated_p as repeated
+from allocpool import decisions
+from allocpool.decisions import ALPHA, FEWEST, OPEN, Comparison, Decision, effect_that_matters, look_at
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS
 
 Array = npt.NDArray[np.float64]
@@ -103,7 +90,7 @@ class Seen(NamedTuple):
 
 def seen_of(row: Any) -> Seen:
     """Return what a row of table ``map`` or ``adaptive`` shows."""
-    latest_ms = math.inf if row.lost > 0 else math.nan  # a search keeps no delays
+    latest_ms = math.inf if row.lost > 0 else math.nan  # the trials of a search kept no delays
     if row.lost == 0 and pd.notna(row.delay_max_us):
         latest_ms = float(row.delay_max_us) / 1e3
     return Seen(
@@ -236,7 +223,7 @@ def _chance(likely: Array, otherwise: npt.NDArray[Any], used: int) -> float:
     """The one-sided chance, over all looks, of so much less likelihood where things are ``otherwise``."""
     deviance = -2 * float(likely[otherwise].max(initial=-math.inf))
     nominal = 0.5 if deviance <= 0 else float(scipy.stats.chi2.sf(deviance, 1)) / 2
-    return repeated(max(nominal, _SMALLEST), used)
+    return decisions.repeated_p(max(nominal, _SMALLEST), used)
 
 
 _SMALLEST = 1e-300
@@ -244,37 +231,9 @@ _SMALLEST = 1e-300
 
 def _ends(likely: Array, axis: Array, used: int, alpha: float) -> tuple[float, float]:
     """The ends of what is likely enough, of an axis of logarithms; infinite where its own end is."""
-    inside = axis[likely >= -float(scipy.stats.chi2.ppf(1 - nominal_level(alpha, used), 1)) / 2]
+    inside = axis[likely >= -float(scipy.stats.chi2.ppf(1 - decisions.nominal_level(alpha, used), 1)) / 2]
     low, high = float(inside[0]) - _GRAIN, float(inside[-1]) + _GRAIN
     return -math.inf if low <= axis[0] else low, math.inf if high >= axis[-1] else high
-
-
-_APART = np.arange(1 - len(_AXIS), len(_AXIS), dtype=np.float64) * _GRAIN
-
-
-@functools.lru_cache(maxsize=1024)
-def _apart(left: tuple[Outcome, ...], right: tuple[Outcome, ...]) -> Array:
-    """The logarithm of the likelihood of each ratio of two boundaries, left over right, less its largest."""
-    return _ratio_of(_likely(left), _likely(right))
-
-
-def _ratio_of(one: Array, other: Array) -> Array:
-    size = len(_AXIS)
-    likely: Array = np.array([
-        float((one[max(0, k) : size + min(0, k)] + other[max(0, -k) : size - max(0, k)]).max())
-        for k in range(1 - size, size)
-    ])  # fmt: skip
-    best = float(likely.max())
-    return likely - best
-
-
-def p_smaller(left: AdaptiveTrials, right: AdaptiveTrials, by: float = 1.0) -> float:
-    """Return the chance of so much evidence that ``left`` keeps up with a smaller interval by a factor above ``by``,
-    did it not; by the trials of the latest look of both."""
-    if not (left.decides and right.decides):
-        return 1.0
-    used = min(len(left.used), len(right.used))
-    return _chance(_apart(left.used[:used], right.used[:used]), -math.log(by) - 1e-9 <= _APART, used)
 
 
 @dataclass(frozen=True)
@@ -308,17 +267,55 @@ def _likely_cost(every_ns: tuple[float, ...]) -> Array:
 Boundary = AdaptiveTrials | Costs
 Side = Boundary | float
 """The boundary of a cell, or a limit, ns."""
+_APART = np.arange(1 - len(_AXIS), len(_AXIS), dtype=np.float64) * _GRAIN
 
 
-def over(pairs: Sequence[tuple[Side, Side]], alpha: float = ALPHA) -> Comparison:
+@functools.lru_cache(maxsize=1024)
+def _ratio(left: Side, right: Side, used: int) -> Array:
+    """The logarithm of the likelihood of each ratio of two boundaries, left over right, less its largest."""
+    if isinstance(right, float):
+        return _ratio(right, left, used)[::-1]
+    other = _likely_of(right, used)
+    if isinstance(left, float):  # beyond the ends of the axis a boundary is as likely as at them
+        limit: Array = np.interp(math.log(left) - _APART, _AXIS, other)
+        return limit
+    one, size = _likely_of(left, used), len(_AXIS)
+    likely: Array = np.array([
+        float((one[max(0, k) : size + min(0, k)] + other[max(0, -k) : size - max(0, k)]).max())
+        for k in range(1 - size, size)
+    ])  # fmt: skip
+    return likely - float(likely.max())
+
+
+def _likely_of(side: Boundary, used: int) -> Array:
+    return _likely(side.used[:used]) if isinstance(side, AdaptiveTrials) else _likely_cost(side.used[:used])
+
+
+def p_smaller(left: AdaptiveTrials, right: AdaptiveTrials, by: float = 1.0) -> float:
+    """Return the chance of so much evidence that ``left`` keeps up with a smaller interval by a factor above ``by``,
+    did it not; by the trials of the latest look of both."""
+    if not (left.decides and right.decides):
+        return 1.0
+    used = min(len(left.used), len(right.used))
+    return _chance(_ratio(left, right, used), -math.log(by) - 1e-9 <= _APART, used)
+
+
+def over(pairs: Sequence[tuple[Side, Side]], alpha: float = ALPHA, effect: float | None = None) -> Comparison:
     """Return the product of the ratios of these boundaries, left over right, by the likelihood of all trials together;
     of no trials where one side has too few."""
     cells = [side for pair in pairs for side in pair if not isinstance(side, float)]
     if not all(cell.decides for cell in cells):
-        return too_few(0, None, alpha, FEWEST)
+        return too_few(0, effect, alpha, FEWEST)
     used = min(len(cell.used) for cell in cells)
-    likely = functools.reduce(_of_product, (_ratio_likely(left, right, used) for left, right in pairs))
-    return _compared(likely - float(likely.max()), used, used, None, alpha)
+    likely = functools.reduce(_of_product, (_ratio(left, right, used) for left, right in pairs))
+    return _compared(likely - float(likely.max()), used, used, effect, alpha)
+
+
+def _of_product(one: Array, other: Array) -> Array:
+    """The logarithm of the likelihood of each product of two ratios, the largest over all pairs that make it."""
+    size, middle = len(_APART), len(_AXIS) - 1
+    padded = np.pad(other[::-1], middle, constant_values=-math.inf)
+    return np.array([float((one + padded[size - 1 - k : 2 * size - 1 - k]).max()) for k in range(size)])
 
 
 def _compared(likely: Array, n: int, used: int, effect: float | None, alpha: float) -> Comparison:
@@ -333,29 +330,6 @@ def too_few(n: int, effect: float | None, alpha: float, needed: int) -> Comparis
     return Comparison(found, math.nan, math.nan, math.nan, effect or effect_that_matters())
 
 
-def _ratio_likely(left: Side, right: Side, used: int) -> Array:
-    if isinstance(right, float):
-        return _ratio_likely(right, left, used)[::-1]
-    if isinstance(left, AdaptiveTrials) and isinstance(right, AdaptiveTrials):
-        return _apart(left.used[:used], right.used[:used])
-    if not isinstance(left, float):
-        return _ratio_of(_likely_of(left, used), _likely_of(right, used))
-    # Beyond the ends of the axis a boundary is as likely as at them.
-    likely: Array = np.interp(math.log(left) - _APART, _AXIS, _likely_of(right, used))
-    return likely
-
-
-def _likely_of(side: Boundary, used: int) -> Array:
-    return _likely(side.used[:used]) if isinstance(side, AdaptiveTrials) else _likely_cost(side.used[:used])
-
-
-def _of_product(one: Array, other: Array) -> Array:
-    """The logarithm of the likelihood of each product of two ratios, the largest over all pairs that make it."""
-    size, middle = len(_APART), len(_AXIS) - 1
-    padded = np.pad(other[::-1], middle, constant_values=-math.inf)
-    return np.array([float((one + padded[size - 1 - k : 2 * size - 1 - k]).max()) for k in range(size)])
-
-
 @dataclass(frozen=True)
 class AdaptiveJudge:
     """Compares two cells by what their trials have shown (`Seen`, in order of time): the smaller interval is the
@@ -367,12 +341,12 @@ class AdaptiveJudge:
         self, a: Sequence[Any], b: Sequence[Any], effect: float | None = None, alpha: float = ALPHA
     ) -> Comparison:
         """``a`` and ``b``: what the trials of each side have shown."""
-        one, other = (outcomes_of(side, self.more_than) for side in (a, b))
-        n = min(len(one), len(other))
+        one, other = (AdaptiveTrials(outcomes_of(side, self.more_than), 0, math.nan) for side in (a, b))
+        n = min(one.n, other.n)
         used = look_at(n)
         if used is None:
             return too_few(n, effect, alpha, FEWEST - n)
-        return _compared(_apart(one[:used], other[:used]), n, used, effect, alpha)
+        return _compared(_ratio(one, other, used), n, used, effect, alpha)
 
 
 def of_interval(
@@ -383,15 +357,15 @@ def of_interval(
     effect = effect or effect_that_matters()
     used, margin = look_at(n) or n, math.log(effect)
     verdict = (
-        EQUIVALENT if -margin < low and high < margin
-        else A_CHEAPER if high < 0 else B_CHEAPER if low > 0 else OPEN
+        decisions.EQUIVALENT if -margin < low and high < margin
+        else decisions.A_CHEAPER if high < 0 else decisions.B_CHEAPER if low > 0 else OPEN
     )  # fmt: skip
     reach = (high - low) / 2
-    error = reach / -float(scipy.special.stdtrit(max(1, used - 1), nominal_level(alpha, used) / 2))
+    error = reach / -float(scipy.special.stdtrit(max(1, used - 1), decisions.nominal_level(alpha, used) / 2))
     needed: int | None = 0
     if verdict == OPEN:
         room = max(abs(middle), margin - abs(middle))
-        later = [size for size in LOOKS if size > n]
+        later = [size for size in decisions.LOOKS if size > n]
         enough = [size for size in later if math.isinf(reach) or reach * math.sqrt(used / size) < room]
         needed = enough[0] - n if enough else None
     ratio, low, high = (math.exp(part) if part < _LONGEST else math.inf for part in (middle, low, high))

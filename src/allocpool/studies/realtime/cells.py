@@ -1,8 +1,8 @@
 """A real-time cell is one configuration, strategy and case: its minimum sustainable inter-arrival time, or what it lost
 where it has none.
 
-It is fitted to the cell's adaptive trials, or where there are none to the trials of full length of its searches, which
-lie minutes apart and decide nothing (`allocpool.studies.realtime.adaptive`).
+It is fitted to the cell's adaptive trials (`allocpool.studies.realtime.adaptive`). Some stored ones are the trials of
+full length of a search (mode ``search``), which lie minutes apart and decide nothing.
 """
 
 from __future__ import annotations
@@ -32,11 +32,6 @@ _NUMBERS = (
     "queue_factor", "compared_ns",
 )  # fmt: skip
 _FIGURES = ("answer", *_NUMBERS, "decides_long_pauses", "every_pdr", "every_lost")
-_NEEDED = [
-    "trial_id", *CONFIGURATION, *CONFIGURATION_FACTS, "block", "status", "reason", "input_queue_ms", "queue_size",
-    "stored_count", "queue_factor", "heap_factor", "decides_long_pauses",
-]  # fmt: skip
-_NEEDED_OF_TRIALS = ["interval_ns", "source_stall_max_ms", "lost", "lost_ppm"]
 
 
 def bound(ns: float) -> str:
@@ -57,32 +52,12 @@ def usual_heap(rows: pd.DataFrame) -> pd.Series:
     return rows["heap_factor"].isna() | rows["heap_factor"].between(*ABOUT_ONE)
 
 
-def cell_trials(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the trials that cells are fitted to, at the published heap, with ``clustered``: whether they are of
-    searches, which stand in for cells without adaptive trials. Of searches all trials of full length count, each of
-    which had its own process; a search that failed is one row."""
-    adaptive, searches = tables["adaptive"], tables["searches"]
-    adaptive = adaptive.filter(items=[*_NEEDED, *_NEEDED_OF_TRIALS, "delay_max_us"]).assign(clustered=False)
-    searches = searches[usual_heap(searches)].filter(items=_NEEDED)
-    probes = tables["probes"]
-    full = probes[probes["kind"].isin(["full", "compared"]) & (probes["generated"] > 0)]
-    of_searches = searches.merge(full[["trial_id", *_NEEDED_OF_TRIALS]], on="trial_id")
-    of_searches = pd.concat([of_searches, searches[searches["status"] != "ok"]], ignore_index=True)
-    there = pd.MultiIndex.from_frame(adaptive[list(CONFIGURATION)])
-    alone = of_searches[~pd.MultiIndex.from_frame(of_searches[list(CONFIGURATION)]).isin(there)]
-    unknown: dict[str, Any] = {"delay_max_us": math.nan, "decides_long_pauses": pd.NA}
-    alone = alone.assign(clustered=True, **unknown)
-    parts = [part for part in (adaptive, alone) if len(part)]
-    return pd.concat(parts, ignore_index=True) if parts else adaptive
-
-
 def placed_of(done: pd.DataFrame, goal: str) -> AdaptiveTrials:
     """Return the trials of one cell, for one goal."""
     seen = [seen_of(row) for row in records(done)]
     found = outcomes_of(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
     highest_ns = max((interval_ns for interval_ns, _ in found), default=math.nan)
-    clustered = "clustered" in done and bool(done["clustered"].any())
-    return AdaptiveTrials(found, len(seen) - len(found), highest_ns, clustered)
+    return AdaptiveTrials(found, len(seen) - len(found), highest_ns, bool((done["mode"] == "search").any()))
 
 
 def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
@@ -111,7 +86,7 @@ def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
 def realtime_cells(
     tables: Mapping[str, pd.DataFrame], plan: pd.DataFrame | None = None, pairs: Iterable[tuple[str, str]] = ()
 ) -> pd.DataFrame:
-    """Return one row per configuration, strategy and case of `cell_trials`, with the published figures.
+    """Return one row per configuration, strategy and case of the adaptive trials, with the published figures.
 
     ``answer`` is ``ndr`` (nothing is lost from ``ndr_ns`` on), ``pdr`` (few are, 200 of a million at most) or ``loses``
     (no interval passes), or None where there is a ``gap``, as `cells_of` makes it. ``ndr_ns`` is the boundary with its
@@ -120,7 +95,7 @@ def realtime_cells(
     Student's interval and ``every_lost``. ``n`` counts trials that decide. ``decides_long_pauses`` (all) is of the
     trials that the answer rests on.
     """
-    frame = cells_of(cell_trials(tables), _FIGURES, finished, _answer, plan, pairs)
+    frame = cells_of(tables["adaptive"], _FIGURES, finished, _answer, plan, pairs)
     types = {**dict.fromkeys(_NUMBERS, "float64"), "decides_long_pauses": "boolean"}
     return with_published(frame.astype(types), published_realtime())
 

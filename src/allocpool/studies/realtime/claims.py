@@ -73,21 +73,14 @@ class Realtime:
     def declared(self) -> Cells:
         """The cells as tests of ``claims.yaml`` select them."""
         keys = ("configuration", "layout", "collector", "strategy", "case")
-        facts = ["language", "family", *keys]
-        rows = self.cells[
-            self.cells["strategy"].isin(POOLING_STRATEGIES) & self.cells["case"].isin(PUBLISHED_CASES)
-        ].astype({"family": object, "collector": object})
-        rows = rows.assign(**{name: rows[name].where(rows[name].notna(), None) for name in ("family", "collector")})
-        return Cells(
-            [
-                _Cell(
-                    {name: getattr(row, name) for name in facts}, f"{row.configuration} {row.strategy} {row.case}",
-                    pd.Series([row.pdr_ns] * bool(row.n), dtype=float), self.gap(row) or "", row=row,
-                )
-                for row in records(rows)
-            ],
-            keys, judge=self._judge,
-        )  # fmt: skip
+        rows = self.cells["strategy"].isin(POOLING_STRATEGIES) & self.cells["case"].isin(PUBLISHED_CASES)
+        cells = []
+        for row in records(self.cells[rows]):
+            facts = {name: getattr(row, name) for name in ("language", "family", *keys)}
+            facts = {name: None if pd.isna(value) else value for name, value in facts.items()}
+            label, found = f"{row.configuration} {row.strategy} {row.case}", [row.pdr_ns] * bool(row.n)
+            cells.append(_Cell(facts, label, pd.Series(found, dtype=float), self.gap(row) or "", row=row))
+        return Cells(cells, keys, judge=self._judge)
 
     def gap(self, row: Any) -> str | None:
         """Return why a cell decides nothing, or None."""
@@ -116,10 +109,8 @@ class Realtime:
             min(1.0, len(few) * min(max(self._p_smaller(cell.row, rival.row, by) for rival in others) for cell in few))
             for few, others, by in ((smaller, rivals, 1.0), (rivals, smaller, effect_that_matters()))
         )
-        if self.set_up != PUBLISHED and self._by_losses(one.row, other.row):
-            compared = decisions.compare(_ppm(other.row.every_lost), _ppm(one.row.every_lost))
-        else:
-            compared = self._over(other.row.every_pdr, one.row.every_pdr)
+        by_losses = self.set_up != PUBLISHED and self._by_losses(one.row, other.row)
+        compared = _lost_more(other.row, one.row) if by_losses else self._over(other.row.every_pdr, one.row.every_pdr)
         return Judged(other.label, one.label, compared, chances=(p, p_against), cells=cells)
 
     def _alone(self, test: Test, cells: Sequence[Any]) -> Judged:
@@ -184,7 +175,7 @@ class Realtime:
             )
             return float(not left_ < right_)
         if self._by_losses(left, right):
-            return decisions.compare(_ppm(right.every_lost), _ppm(left.every_lost)).p_above(by)
+            return _lost_more(right, left).p_above(by)
         return p_smaller(left.every_pdr, right.every_pdr, by)
 
 
@@ -197,8 +188,10 @@ def _exact(is_so: bool) -> Chances:
     return (0.0, 1.0) if is_so else (1.0, 0.0)
 
 
-def _ppm(lost_percent: Iterable[float]) -> list[float]:
-    return [max(1e4 * lost, _LEAST_LOST_PPM) for lost in lost_percent]
+def _lost_more(one: Any, other: Any) -> Comparison:
+    """Compare what two cells lost at one interval."""
+    left, right = ([max(1e4 * lost, _LEAST_LOST_PPM) for lost in row.every_lost] for row in (one, other))
+    return decisions.compare(left, right)
 
 
 def _percent(ppm: float) -> str:
@@ -290,20 +283,18 @@ def _longer_queue(data: Realtime) -> Evidence:
 def _larger_heap(data: Realtime) -> Evidence:
     """Losses and collections with both heaps, in the sweeps; of published figures in the cells where none passes."""
     expected = []
-    for cell, usual, larger in _sides(
-        _swept(data, layout=["heap"], family=["CMS", "G1", "ZGC"]), "heap_factor", LARGER_HEAP
-    ):
+    rows = _swept(data, layout=["heap"], family=["CMS", "G1", "ZGC"])
+    for cell, usual, larger in _sides(rows, "heap_factor", LARGER_HEAP):
         sides = [side[_saw(side)] for side in (usual, larger)]
         if min(map(len, sides)) >= FEWEST:
             expected += _less_but_not_cured(data, cell, *(side["lost_ppm"].astype(float) for side in sides))
             expected += _rarer_not_shorter(cell, *sides)
         else:
-            unseen = not (_saw(usual).all() and _saw(larger).all())
-            expected.append(_lacking(f"{cell} with five times the heap", _SAW_NONE if unseen else _FEW))
+            saw = _saw(usual).all() and _saw(larger).all()
+            expected.append(_lacking(f"{cell} with five times the heap", _FEW if saw else _SAW_NONE))
     if data.set_up == PUBLISHED:
-        for row in records(
-            data.cells[data.cells["larger_heap_lost_percent"].notna() & (data.cells["layout"] == "heap")]
-        ):
+        published_so = data.cells["larger_heap_lost_percent"].notna() & (data.cells["layout"] == "heap")
+        for row in records(data.cells[published_so]):
             lost = ([1e4 * percent] for percent in (row.lost_percent, row.larger_heap_lost_percent))
             expected += _less_but_not_cured(data, f"{row.configuration} {row.strategy} {row.case}", *lost)
     return of_orderings(expected)

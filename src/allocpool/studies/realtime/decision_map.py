@@ -32,7 +32,7 @@ import pandas as pd
 import scipy
 
 from allocpool.decisions import ALPHA, Comparison, look_at, nominal_level, together
-from allocpool.evidence.trials import finished, records
+from allocpool.evidence.trials import records
 from allocpool.stats import plural
 from allocpool.studies.realtime import adaptive
 from allocpool.studies.realtime.adaptive import SOFTNESS, Point, Seen, live_in, log_chances, on_steps, seen_of
@@ -41,8 +41,6 @@ Array = npt.NDArray[np.float64]
 
 STRATEGIES = ("alloc", "pool")
 EITHER, POOL_ONLY, ALLOCATE_ONLY, NEITHER = "either", "pool only", "allocate only", "neither"
-UNKNOWN = "inconclusive"
-REGIONS = (EITHER, POOL_ONLY, ALLOCATE_ONLY, NEITHER)
 FEWEST_TRIALS = 8
 """Of a boundary, two for each of its coefficients: with fewer nothing is reported of it."""
 
@@ -268,18 +266,13 @@ def _deadlines(trials: pd.DataFrame) -> list[float]:
     return sorted({deadline_ms for queue_ms in trials["input_queue_ms"] for deadline_ms in deadlines_of(queue_ms)})
 
 
-BOUNDARY_COLUMNS = (
-    "configuration", "strategy", "deadline_ms", "live_messages", "edge_ns", "edge_low_ns", "edge_high_ns", "trials",
-    "losing", "silent", "gap",
-)  # fmt: skip
-
-
 def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
     """Return where losses begin, per configuration, strategy, deadline and live set of table ``map``.
 
     Columns: ``edge_ns`` with ``edge_low_ns`` and ``edge_high_ns`` (minimum sustainable inter-arrival time, 95% whenever
-    one looks; 0 and infinite: not bounded), ``trials`` with an outcome for the deadline, ``losing`` ones, ``silent``
-    ones, in which the source stalled for half of it; ``gap``: why there is no figure.
+    one looks; 0 and infinite: not bounded); ``at_least``: the fit puts it below the shortest interval tried there,
+    which stands for it; ``trials`` with an outcome for the deadline, ``losing`` ones, ``silent`` ones, in which the
+    source stalled for half of it; ``gap``: why there is no figure.
     """
     rows = []
     lives = lives_of(trials)
@@ -287,24 +280,18 @@ def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
         found = [lost for trial in side.seen if (lost := trial.lost(deadline_ms)) is not None]
         for live in lives:
             point = None if live in side.gaps else boundary_at(side.seen, lives, live, deadline_ms)
-            ends = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
+            edge_ns, low_ns, high_ns = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
+            tried_ns = min((trial.interval_ns for trial in side.seen if trial.live == live), default=math.nan)
             rows.append([
-                configuration, strategy, deadline_ms, live, *ends, len(found), sum(found),
-                len(side.seen) - len(found), side.gaps.get(live) or (None if point else _no_boundary(found)),
+                configuration, strategy, deadline_ms, live, tried_ns if edge_ns < tried_ns else edge_ns, low_ns,
+                high_ns, edge_ns < tried_ns, len(found), sum(found), len(side.seen) - len(found),
+                side.gaps.get(live) or (None if point else _no_boundary(found)),
             ])  # fmt: skip
-    return pd.DataFrame(rows, columns=list(BOUNDARY_COLUMNS))
-
-
-def within_tried(trials: pd.DataFrame) -> pd.DataFrame:
-    """`boundaries`, none of them at a higher rate than was tried there: ``edge_ns`` is the shortest interval tried, and
-    ``at_least`` True, where the fit puts it at a shorter one."""
-    found, side = boundaries(trials), ["configuration", "strategy", "live_messages"]
-    live = [live_in(row) for row in records(trials)]
-    done = finished(trials.assign(live_messages=pd.Series(live, trials.index, dtype="int64")))
-    least = done.groupby(side, observed=True)["interval_ns"].min().rename("tried_ns").reset_index()
-    tried = found.merge(least, on=side, how="left")["tried_ns"].astype("Float64").astype(float)
-    edge = found["edge_ns"].astype(float)
-    return found.assign(edge_ns=edge.where(~(edge < tried), tried), at_least=edge < tried)
+    columns = [
+        "configuration", "strategy", "deadline_ms", "live_messages", "edge_ns", "edge_low_ns", "edge_high_ns",
+        "at_least", "trials", "losing", "silent", "gap",
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns)
 
 
 def lives_of(trials: pd.DataFrame) -> tuple[int, ...]:
@@ -347,34 +334,3 @@ def comparisons(trials: pd.DataFrame, deadline_ms: float | None = None) -> pd.Da
         for (name, live, _, _), found in zip(asked, judged, strict=True)
     ]
     return pd.DataFrame(rows, columns=["configuration", "live_messages", *of])
-
-
-def region(rate_per_s: float, alloc_per_s: float, pool_per_s: float) -> str:
-    """Return what a message rate lies in, between the highest rates of the two strategies without a loss."""
-    allocating, pooling = rate_per_s <= alloc_per_s, rate_per_s <= pool_per_s
-    if allocating and pooling:
-        return EITHER
-    return POOL_ONLY if pooling else ALLOCATE_ONLY if allocating else NEITHER
-
-
-def region_of_point(found: pd.DataFrame, configuration: str, deadline_ms: float, point: tuple[float, float]) -> str:
-    """Return the region that a live set and a rate (messages a second) lie in, by `boundaries`: logarithms between the
-    live sets tried; `UNKNOWN` where a boundary's interval holds the rate, or there is none."""
-    live, rate_per_s = point
-    of = found[(found["configuration"] == configuration) & (found["deadline_ms"] == deadline_ms)]
-    keeps_up = []
-    for strategy in STRATEGIES:
-        rows = of[(of["strategy"] == strategy) & of["edge_ns"].notna()].sort_values("live_messages")
-        if rows.empty or not rows["live_messages"].min() <= live <= rows["live_messages"].max():
-            return UNKNOWN
-        logs = np.log(rows["live_messages"].astype(float))
-        low_ns, high_ns = (
-            float(np.interp(math.log(live), logs, np.log(rows[name].clip(1e-9, 1e18).astype(float))))
-            for name in ("edge_low_ns", "edge_high_ns")
-        )
-        interval = math.log(1e9 / rate_per_s)
-        if low_ns < interval < high_ns:
-            return UNKNOWN
-        keeps_up.append(interval >= high_ns)
-    alloc, pool = (math.inf if can else 0.0 for can in keeps_up)
-    return region(1.0, alloc, pool)

@@ -88,9 +88,6 @@ def of_claims(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, verdicts:
     for verdict in failed(verdicts):
         data = Realtime.of(cells, every.iloc[:0], verdict.set_up)
         for one, other in _reversed(verdict, data) if verdict.claim.id in EXPLANATIONS else ():
-            # What searches decide is no matter of adaptive trials.
-            if not all(isinstance(place, float) or place in found for place in (one, other)):
-                continue
             words = f"{f'{one:g} ns' if isinstance(one, float) else one.cell} over {other.cell}"
             for change in EXPLANATIONS[verdict.claim.id]:
                 after = change.of(one, configurations), change.of(other, configurations)

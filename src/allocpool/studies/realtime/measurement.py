@@ -1,8 +1,8 @@
-"""What real-time and search trials measure. Instants are CLOCK_MONOTONIC, ns."""
+"""What real-time trials measure. Instants are CLOCK_MONOTONIC, ns."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from typing_extensions import TypedDict
 
@@ -130,18 +130,14 @@ class SourceRun(TypedDict):
     figures: Figures
 
 
-class Majors(TypedDict):
-    """What was seen of the collector during a window."""
-
-    majors: int
-    cap_reached: bool
-    """The longest length ended it before as many major collections as were asked for."""
-
-
-class Window(SourceRun, Majors):
+class Window(SourceRun):
     """A run of the source against a processor that is set up."""
 
     cpu: CpuTime
+    majors: int
+    """Major collections during the window."""
+    cap_reached: bool
+    """The longest length ended it before as many major collections as were asked for."""
 
 
 class Processed(TypedDict):
@@ -160,7 +156,7 @@ class Prologue(TypedDict):
 
 
 class LiveMeasurement(Window, Processed):
-    """A window with all that is around it in its own process."""
+    """A window with all that is around it in its process."""
 
     prologue: Prologue
 
@@ -173,46 +169,3 @@ class RealtimeMeasurement(LiveMeasurement):
 
 class RealtimeOutcome(Outcome, RealtimeMeasurement):
     """What the process of a real-time trial returns."""
-
-
-class WorkerWindow(Majors):
-    """What a worker of a search reports of a window."""
-
-    interval_ns: float
-    figures: Figures
-    placement: Placement
-    waited_s: float
-    """For the machine's full pace."""
-
-
-ProbeKind = Literal["probe", "full", "compared", "larger heap"]
-"""A bracketing probe in the one warm process, a trial of full length in a fresh one; and, where no interval passes, the
-loss at another interval (in stored tables also with a larger heap)."""
-
-
-class Probe(WorkerWindow):
-    """One measurement of a search."""
-
-    kind: ProbeKind
-    pace: float | None
-    """Time of a fixed piece of work just before or after, the longer, over the shortest ever on this machine."""
-    wall_s: float
-
-
-Bracket = tuple[float | None, float | None]
-"""(largest interval that fails, smallest that passes), ns; None where none did."""
-
-
-class SearchMeasurement(TypedDict):
-    """Of mode ``search``."""
-
-    ndr_bracket: Bracket
-    pdr_bracket: Bracket
-    probes: list[Probe]
-    slowed_trials: int
-    seconds: float
-    peak_rss_mb: float
-
-
-class SearchOutcome(Outcome, SearchMeasurement):
-    """What the process of a search returns."""

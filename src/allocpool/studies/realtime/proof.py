@@ -1,8 +1,7 @@
-"""``python -m allocpool.studies.realtime.proof``: simulate how often the decision map and adaptive cells are wrong, and
-compare cells with the searches of MLRsearch.
+"""``python -m allocpool.studies.realtime.proof``: simulate how often the decision map and adaptive cells are wrong.
 
-Writes `FILE` and `CELLS_FILE` to ``data/simulated/``, `SEARCHES_FILE` to ``data/checked/``. The truth is made up, so
-that it is known; trials are placed, fitted, judged and named by `decision_map` and by `adaptive`.
+Writes `FILE` and `CELLS_FILE` to ``data/simulated/``. The truth is made up, so that it is known; trials are placed,
+fitted and judged by `decision_map` and by `adaptive`.
 """
 
 from __future__ import annotations
@@ -11,24 +10,19 @@ import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
 from allocpool import home
-from allocpool.campaign import store
-from allocpool.campaign.registry import study_named
 from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
-from allocpool.evidence.trials import finished
-from allocpool.packets.cells import CONFIGURATION
-from allocpool.studies.realtime import adaptive, cells
+from allocpool.studies.realtime import adaptive
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.adaptive import Seen
 from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 
-FILE, CELLS_FILE, SEARCHES_FILE = "decision_map.csv", "adaptive_cells.csv", "searches.csv"
+FILE, CELLS_FILE = "decision_map.csv", "adaptive_cells.csv"
 SEED = 20_190_117
 DESIGN = maps.Design((1_000, 8_000, 30_000, 80_000), 100.0, 10_000.0, maps.deadlines_of(100.0))
 TRUTHS: Mapping[str, Mapping[str, Sequence[float]]] = MappingProxyType(
@@ -73,12 +67,11 @@ def trials_of(edges_ns: Sequence[float], width: float, count: int, rng: np.rando
 
 
 def errors(repetitions: int, sizes: Sequence[int] = SIZES, widths: Sequence[float] = WIDTHS) -> pd.DataFrame:
-    """Return how often boundaries, verdicts and regions are wrong.
+    """Return how often boundaries and verdicts are wrong.
 
     Columns: ``truth`` (of `TRUTHS`), ``width`` (of `WIDTHS`), ``n`` (trials of a boundary), ``repetitions``, ``holds``
     (share of the intervals of the boundary at a live set that hold the truth), ``factor`` (high over low, in the
-    median), ``false`` (share of all comparisons that are decided wrongly), ``decided`` (share that is decided),
-    ``misnamed`` (share of points, random in the map, whose region is named and not theirs), ``named`` (share named).
+    median), ``false`` (share of all comparisons that are decided wrongly), ``decided`` (share that is decided).
     """
     rows = []
     for (truth, edges), width, n in itertools.product(TRUTHS.items(), widths, sizes):
@@ -95,29 +88,17 @@ def _once(
 ) -> dict[str, list[float]]:
     sides = {strategy: trials_of(edges[strategy], width, n, rng) for strategy in maps.STRATEGIES}
     deadline_ms = DESIGN.deadlines_ms[-1]
-    result: dict[str, list[float]] = {name: [] for name in ("holds", "factor", "false", "decided", "misnamed", "named")}
-    found = []
+    result: dict[str, list[float]] = {name: [] for name in ("holds", "factor", "false", "decided")}
     for strategy, seen in sides.items():
         for live, edge_ns in zip(DESIGN.lives, edges[strategy], strict=True):
             point = maps.boundary_at(seen, DESIGN.lives, live, deadline_ms)
-            ends = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
             result["holds"].append(point is None or point.low <= edge_ns <= point.high)
             result["factor"].append(point.high / max(point.low, 1e-9) if point else math.inf)
-            found.append(["made up", strategy, deadline_ms, live, *ends])
     asked = [(sides["alloc"], sides["pool"], live) for live in DESIGN.lives]
     judged = maps.judged_together(asked, DESIGN.lives, deadline_ms)
     for comparison, alloc_ns, pool_ns in zip(judged, edges["alloc"], edges["pool"], strict=True):
         result["false"].append(float(_is_wrong(comparison.verdict, alloc_ns / pool_ns)))
         result["decided"].append(comparison.verdict != OPEN)
-    table = pd.DataFrame(found, columns=list(maps.BOUNDARY_COLUMNS[:7]))
-    logs = np.log(DESIGN.lives)
-    for _ in range(20):
-        held = math.exp(rng.uniform(logs[0], logs[-1]))
-        rate_per_s = 1e9 / math.exp(rng.uniform(math.log(DESIGN.low_ns), math.log(DESIGN.high_ns)))
-        alloc, pool = (1e9 / math.exp(np.interp(math.log(held), logs, np.log(edges[name]))) for name in maps.STRATEGIES)
-        named = maps.region_of_point(table, "made up", deadline_ms, (held, rate_per_s))
-        result["named"].append(named != maps.UNKNOWN)
-        result["misnamed"].append(named not in (maps.UNKNOWN, maps.region(rate_per_s, alloc, pool)))
     return result
 
 
@@ -147,9 +128,8 @@ def placed_of(edge_ns: float, width: float, count: int, rng: np.random.Generator
 
 
 def _cell(seen: Sequence[Seen]) -> adaptive.AdaptiveTrials:
-    return adaptive.AdaptiveTrials(
-        adaptive.outcomes_of(seen, PDR_LOSS_RATIO), 0, max(each.interval_ns for each in seen)
-    )
+    highest_ns = max(each.interval_ns for each in seen)
+    return adaptive.AdaptiveTrials(adaptive.outcomes_of(seen, PDR_LOSS_RATIO), 0, highest_ns)
 
 
 def cell_errors(repetitions: int, sizes: Sequence[int] = CELL_SIZES) -> pd.DataFrame:
@@ -190,38 +170,12 @@ def _two_cells(ratio: float, width: float, n: int, rng: np.random.Generator) -> 
     }  # fmt: skip
 
 
-def against_searches() -> pd.DataFrame:
-    """Return the boundary fitted to the trials of full length of the shipped searches, with the brackets that MLRsearch
-    made of them.
-
-    Columns: ``campaign``, configuration, strategy, case, ``searches``, ``fails_ns`` to ``passes_ns`` (of all brackets
-    together; infinite where a search found no interval), ``trials``, ``edge_ns``, ``low_ns``, ``high_ns``, ``agrees``
-    (both overlap; NA of too few trials).
-    """
-    rows = []
-    for about in sorted(home.shipped_dir().glob("**/realtime/provenance.json")):
-        tables, _ = store.read_folder(study_named("realtime"), about.parent, "it is shipped")
-        alone = cells.cell_trials({**tables, "adaptive": tables["adaptive"].iloc[:0]})
-        searches = dict(list(finished(tables["searches"]).groupby(list(CONFIGURATION), observed=True)))
-        for key, trials in finished(alone).groupby(list(CONFIGURATION), observed=True):
-            brackets = searches[key][["ndr_fails_ns", "ndr_ns"]].astype(float).fillna({"ndr_ns": math.inf})
-            fails_ns, passes_ns = brackets["ndr_fails_ns"].min(), brackets["ndr_ns"].max()
-            fitted = replace(cells.placed_of(trials, cells.NDR), clustered=False)
-            edge_ns, low_ns, high_ns = fitted.interval_ns() if fitted.passes else (math.inf, math.nan, math.inf)
-            agrees = low_ns <= passes_ns and not fails_ns > high_ns if fitted.decides and fitted.passes else pd.NA
-            name = about.parent.parent.relative_to(home.shipped_dir())
-            rows.append([name, *key, len(brackets), fails_ns, passes_ns, fitted.n, edge_ns, low_ns, high_ns, agrees])
-    ends = ["fails_ns", "passes_ns", "trials", "edge_ns", "low_ns", "high_ns", "agrees"]
-    return pd.DataFrame(rows, columns=["campaign", *CONFIGURATION, "searches", *ends]).astype({"agrees": "boolean"})
-
-
 def main(repetitions: int) -> None:
     """Simulate the tables."""
     folder = home.home() / "data" / "simulated"
     folder.mkdir(parents=True, exist_ok=True)
     errors(repetitions).to_csv(folder / FILE, index=False, float_format="%.4g")
     cell_errors(_CELLS * repetitions).to_csv(folder / CELLS_FILE, index=False, float_format="%.4g")
-    against_searches().to_csv(folder.parent / "checked" / SEARCHES_FILE, index=False, float_format="%.4g")
 
 
 _CELLS = 25
@@ -230,8 +184,7 @@ _CELLS = 25
 
 def load(file: str = FILE) -> pd.DataFrame:
     """Return a table, as it was made last."""
-    folder = "checked" if file == SEARCHES_FILE else "simulated"
-    return pd.read_csv(home.home() / "data" / folder / file)
+    return pd.read_csv(home.home() / "data" / "simulated" / file)
 
 
 if __name__ == "__main__":

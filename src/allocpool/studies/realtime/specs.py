@@ -1,4 +1,4 @@
-"""The two modes of real time: a processor on the ring, and the search for its minimum sustainable inter-arrival time.
+"""The mode of real time: a processor on the ring.
 
 A source ticks every ``interval_ns``; each tick is one packet to be received. The input queue between source and
 consumer holds exactly ``input_queue_ms`` worth of ticks, and a tick that finds it full is lost.
@@ -10,12 +10,11 @@ interval between packets is none of these times: what a packet costs does not sh
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from allocpool.packets.measurement import LAPS, lap_packets
 from allocpool.packets.specs import PacketsSpec, packets_to_fill
@@ -29,18 +28,16 @@ INPUT_QUEUE_MS = 100.0
 FULL_SECONDS, CAP_SECONDS = 10.0, 30.0
 """A trial of full length, at least and at most, at scale 1. The article reports no length; so long a trial holds
 several major collections of most of its collectors."""
-PROBE_SECONDS, PROBE_WARMUP_SECONDS = 1.0, 0.5
 PROLOGUE_SECONDS, WARMUP_SECONDS = 3.0, 3.0
 LOWEST_INTERVAL_NS, HIGHEST_INTERVAL_NS = 5.0, 10_000.0
-"""What a search tries; the highest is the article's."""
+"""What is tried; the highest is the article's."""
 FULL_LENGTH_MAJORS = 3
 """Major collections that a trial of full length holds, where there are any."""
 COMPARISON_INTERVAL_NS = 1000.0
 """Where no interval passes, what is lost at this one is reported, as published."""
 PDR_LOSS_RATIO = 200e-6
 """At the partial-drop rate (PDR) at most so many ticks are lost of those generated, at the non-drop rate (NDR) none
-(RFC 2544, section 26.1; MLRsearch)."""
-PATIENCE_SECONDS = 120.0
+(RFC 2544, section 26.1; draft-ietf-bmwg-mlrsearch-05)."""
 
 
 def scaled_time(at_scale_1: float) -> Callable[[dict[str, Any]], float]:
@@ -163,87 +160,6 @@ class RealtimeSpec(LiveSpec):
         return self
 
 
-class SearchTimes(BaseModel):
-    """Between which intervals a search looks, how finely, and how long its trials are."""
-
-    low_ns: float = Field(default=LOWEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="shortest interval")
-    high_ns: float = Field(default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="largest interval")
-    pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
-    resolution: float = Field(default=0.05, gt=0, lt=0.5, description="width of a bracket over its larger end")
-    probe_seconds: float = Field(
-        default_factory=scaled_time(PROBE_SECONDS), gt=0, le=600, description="length of a bracketing probe"
-    )
-    probe_warmup_seconds: float = Field(default_factory=scaled_time(PROBE_WARMUP_SECONDS), ge=0, le=600)
-    full_seconds: float = Field(
-        default_factory=scaled_time(FULL_SECONDS), gt=0, le=86_400, description="of a trial of full length, at least"
-    )
-    cap_seconds: float = Field(
-        default_factory=lambda spec: max(spec["full_seconds"], CAP_SECONDS * spec["scale"]), gt=0, le=86_400,
-        description="of a trial of full length, at most",
-    )  # fmt: skip
-    confirmations: int = Field(
-        default=5, ge=1, le=100, description="trials of full length that decide each end of a bracket"
-    )
-    patience_seconds: float = Field(
-        default=PATIENCE_SECONDS, ge=0, le=86_400,
-        description="most time for waiting until the machine is at its full pace, and for trying again what lost while "
-        "it was not, before the failing end of a bracket is named; 0, or one confirmation: the pace is not asked for",
-    )  # fmt: skip
-    major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if self.low_ns >= self.high_ns:
-            raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
-        if self.low_ns > self.high_ns * (1 - self.resolution):
-            raise ValueError(
-                f"low_ns {self.low_ns:g} and high_ns {self.high_ns:g} are closer than resolution {self.resolution:g}"
-            )
-        if self.cap_seconds < self.full_seconds:
-            raise ValueError(f"cap_seconds {self.cap_seconds:g} is below full_seconds {self.full_seconds:g}")
-        return self
-
-
-class SearchSpec(SearchTimes, LiveSpec):
-    """The minimum sustainable inter-arrival time at which nothing (NDR) or next to nothing (PDR) is lost, between two
-    bounds."""
-
-    processes: ClassVar[int] = 2
-    CHILD: ClassVar[str] = "allocpool.studies.realtime.child.search"
-
-    mode: Literal["search"] = "search"
-    compared_ns: float = Field(
-        default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS,
-        description="where no interval passes, the interval whose loss is reported",
-    )  # fmt: skip
-
-    def longest_seconds(self) -> float:
-        full_s = self.cap_seconds + self.warmup_seconds + self.prologue_seconds
-        return _GRACE_S + 3 * (_FULL_TRIALS_AT_MOST * self.confirmations * full_s + self.patience_seconds)
-
-    def expected_seconds(self) -> float:
-        probe_s = self.probe_warmup_seconds + self.probe_seconds + _STRETCH_S
-        full_s = self.set_up_seconds() + self.window_seconds(self.full_seconds, self.cap_seconds, self.compared_ns)
-        points = math.log(self.high_ns / self.low_ns) / self.resolution
-        probes = _PROBES_A_HALVING * max(1.0, math.log2(points))
-        full = _FULL_TRIALS + _FOR_EACH_CONFIRMATION * (self.confirmations - 1)
-        return self.set_up_seconds() + probes * probe_s + full * full_s
-
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        if self.full_seconds < self.probe_seconds:
-            raise ValueError(f"full_seconds {self.full_seconds:g} is below probe_seconds {self.probe_seconds:g}")
-        check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
-        for interval_ns in (min(self.low_ns, self.compared_ns), self.high_ns):
-            queue_ticks(self.input_queue_ms, interval_ns)
-        return self
-
-
-_PROBES_A_HALVING, _FULL_TRIALS, _FOR_EACH_CONFIRMATION = 1.7, 6, 2.0
-"""What a search takes in practice: probes to halve a grid of its resolution down to one point, trials of full length
-with one confirmation, and with each further one: both ends, less what was tried there before."""
-_FULL_TRIALS_AT_MOST = 40
-"""Trials of full length for which a search is given time, for each confirmation."""
 _STRETCH_S = 0.2
 """Calibration of the source's clock, draining of the queue, the counters."""
 _GRACE_S = 60.0

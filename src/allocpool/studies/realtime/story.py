@@ -18,17 +18,10 @@ from allocpool.evidence.trials import finished, records, spelled_out
 from allocpool.packets.published import ARTICLE, with_published
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, configuration_grid, key_of
 from allocpool.stats import significant
+from allocpool.studies.realtime import cells as cell_data
 from allocpool.studies.realtime import map_story
 from allocpool.studies.realtime.adaptive import over, p_smaller
-from allocpool.studies.realtime.cells import (
-    LOSES,
-    PDR,
-    bound,
-    published_realtime,
-    realtime_cells,
-    usual_heap,
-    with_ends,
-)
+from allocpool.studies.realtime.cells import LOSES, PDR, realtime_cells
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS
 
 _SMALL = "font-size:0.78em;color:#555"
@@ -55,7 +48,7 @@ def _measured(row: pd.Series) -> tuple[str, list[str]]:
         return f"lost {significant(row['lost_percent'])}%", notes
     goal = str(row["answer"])
     low, high = row[f"{goal}_low_ns"], row[f"{goal}_high_ns"]
-    notes = ["too few trials" if pd.isna(low) else f"{bound(low)}\u2013{bound(high)}"]
+    notes = ["too few trials" if pd.isna(low) else f"{cell_data.bound(low)}\u2013{cell_data.bound(high)}"]
     if goal == PDR:
         notes.append("few lost")
     elif row["pdr_ns"] < row["ndr_ns"]:
@@ -146,7 +139,7 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
 def _interval(row: Any) -> str:
     if row.answer == LOSES:
         return "none passes"
-    return with_ends(row.pdr_ns, row.pdr_low_ns, row.pdr_high_ns, " ns")
+    return cell_data.with_ends(row.pdr_ns, row.pdr_low_ns, row.pdr_high_ns, " ns")
 
 
 def verdict(cells: pd.DataFrame) -> str:
@@ -177,7 +170,7 @@ def lost_at_published_sizes(profile: str, host_id: str | None) -> str:
         return ""
     is_here = (done["host_id"] == host_id).any()
     one = done[done["host_id"] == (host_id if is_here else done["host_id"].mode().iloc[0])]
-    one = with_published(one, published_realtime())
+    one = with_published(one, cell_data.published_realtime())
     one["configuration"] = one["configuration"].map(spelled_out)
     cells = one.groupby(["case", "configuration", "strategy"], observed=True)
     both = pd.Series({key: _lost(rows) for key, rows in cells}).unstack().reindex(columns=list(_SIDES)).dropna()
@@ -199,7 +192,7 @@ def _at_published_sizes(profile: str) -> pd.DataFrame:
     every = hosts.tables_of_hosts("realtime", profile).get("trials")
     if every is None:
         return pd.DataFrame()
-    as_there = (every["scale"] == 1) & usual_heap(every) & (every["queue_factor"] == 1)
+    as_there = (every["scale"] == 1) & cell_data.usual_heap(every) & (every["queue_factor"] == 1)
     about = every["interval_ns"].between(0.999 * COMPARISON_INTERVAL_NS, 1.001 * COMPARISON_INTERVAL_NS)
     done = finished(every[as_there & about & every["strategy"].isin(list(_SIDES))])
     return done[done["intermediate_queue_ms"] == 0]

@@ -2,16 +2,15 @@
 
 A *cell* is a configuration with a strategy and a case. *Adaptive* trials find its minimum sustainable inter-arrival
 time: single trials, each where it is least known (`adaptive`). *Changed* cells are some of these once more, with one
-thing changed, to explain claims that fail. The *decision map* asks the same at several live sets (`decision_map`). A
-*search* by MLRsearch finds that interval another way; `proof` compares the two. *Sweeps* are single trials at one
-interval whose input queue or heap is varied; *long* trials wait at that interval for collections that are rare. *Batch*
-trials are those of the batch study, of the cells that are searched.
+thing changed, to explain claims that fail. The *decision map* asks the same at several live sets (`decision_map`).
+*Sweeps* are single trials at one interval whose input queue or heap is varied; *long* trials wait at that interval for
+collections that are rare. *Batch* trials are those of the batch study, of the same cells.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
@@ -20,26 +19,17 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from allocpool.campaign.schedule import GIVEN_UP_AFTER, Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
+from allocpool.packets import specs as packets
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_configuration, plan_block
 from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import COLLECTIONS
-from allocpool.packets.specs import (
-    OPTIONS,
-    PUBLISHED_CASES,
-    Case,
-    Configuration,
-    ConfigurationKey,
-    no_such_pair,
-    options_on,
-    packets_to_fill,
-    scaled_heap_mb,
-)
+from allocpool.packets.specs import Case, Configuration, ConfigurationKey
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import specs, tables
 from allocpool.studies.realtime.adaptive import AdaptiveJudge, next_interval, shown_by
-from allocpool.studies.realtime.measurement import RealtimeMeasurement, SearchMeasurement
+from allocpool.studies.realtime.measurement import RealtimeMeasurement
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
@@ -63,7 +53,7 @@ class Sweeps(_Part):
     strategies: tuple[StrategyName, ...] = ("alloc", "pool")
     cases: tuple[Case, ...] = ("B",)
     interval_ns: _Interval = specs.COMPARISON_INTERVAL_NS
-    queue_factors: _Factors = Field(default=(), description="input queues over that of the searches")
+    queue_factors: _Factors = Field(default=(), description="input queues over that of the profile")
     intermediate_factors: _Factors = Field(
         default=(), description="queues in C++ between the usual input queue and the consumer, over that queue"
     )
@@ -82,7 +72,7 @@ class LongTrials(_Part):
 
 
 class BatchPart(BaseModel):
-    """The batch trials of the cells that are searched; those of the batch study where its settings are the same."""
+    """The batch trials of the cells; those of the batch study where its settings are the same."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -94,21 +84,12 @@ class BatchPart(BaseModel):
     min_collections: int = Field(default=COLLECTIONS, ge=0)
 
 
-class _Placed(_Part):
-    """Boundaries that are found by trials of one length, each placed by those before it."""
-
-    low_ns: _Interval
-    high_ns: _Interval
-    trials: int = Field(ge=1, le=1000, description="of each boundary before questions ask for more")
-
-    @model_validator(mode="after")
-    def _rises(self) -> Self:
-        if self.low_ns >= self.high_ns:
-            raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
-        return self
+def _check_rises(low_ns: float, high_ns: float) -> None:
+    if low_ns >= high_ns:
+        raise ValueError(f"low_ns {low_ns:g} is not below high_ns {high_ns:g}")
 
 
-class MapPart(_Placed):
+class MapPart(_Part):
     """The decision map: for each configuration, allocating and pooling at several live sets, one heap and one
     length."""
 
@@ -122,13 +103,14 @@ class MapPart(_Placed):
     prologue_seconds: float = Field(default=0.3, ge=0, le=600)
     low_ns: _Interval = 100.0
     high_ns: _Interval = 10_000.0
-    trials: int = Field(default=15, ge=1, le=1000)
+    trials: int = Field(default=15, ge=1, le=1000, description="of each boundary before questions ask for more")
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         live = self.live_messages
         if not live or list(live) != sorted(set(live)) or live[0] < 2:
             raise ValueError("live_messages: at least one value; they must rise, the first is at least 2")
+        _check_rises(self.low_ns, self.high_ns)
         specs.check_queue_length(self.deadline_ms, self.seconds, "seconds", "deadline_ms")
         return self
 
@@ -158,7 +140,7 @@ class ChangedCells(_Part):
     @model_validator(mode="after")
     def _one_thing(self) -> Self:
         for configuration in map(Configuration.parse, self.configurations):
-            words = list(options_on(configuration))
+            words = list(packets.options_on(configuration))
             words += [name for name in ("heap_factor", "queue_factor") if not tables.is_about_one(getattr(self, name))]
             if len(words) != 1:
                 raise ValueError(
@@ -170,29 +152,49 @@ class ChangedCells(_Part):
         return self
 
 
-class AdaptivePart(_Placed):
-    """Cells whose minimum sustainable inter-arrival time is found by adaptive trials; their times, heap and input queue
-    follow their own scale."""
+class RealtimeProfile(StudyProfile):
+    """A real-time campaign: adaptive trials for every configuration x strategy x case, ``blocks`` of each before
+    questions ask for more; sweeps; long and batch trials; and the decision map.
 
+    Its times follow ``scale`` unless they are given; adaptive trials have those of their scale, whatever is given.
+    """
+
+    configurations: tuple[ConfigurationKey, ...] = ()
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
-    cases: tuple[Case, ...] = PUBLISHED_CASES
-    scale: float = Field(default=1.0, gt=0, le=4)
+    cases: tuple[Case, ...] = packets.PUBLISHED_CASES
+    scale: float = Field(gt=0, le=4)
     low_ns: _Interval = 20.0
     high_ns: _Interval = specs.HIGHEST_INTERVAL_NS
-    trials: int = Field(default=10, ge=1, le=1000)
     changed: tuple[ChangedCells, ...] = Field(
         default=(), description="cells that are placed as they are, too; others of these groups are left out"
     )
+    full_seconds: float = Field(
+        default_factory=specs.scaled_time(specs.FULL_SECONDS), gt=0, le=86_400,
+        description="of a single trial at one interval, at least",
+    )  # fmt: skip
+    cap_seconds: float = Field(
+        default_factory=lambda spec: max(spec["full_seconds"], specs.CAP_SECONDS * spec["scale"]), gt=0, le=86_400,
+        description="of such a trial, at most",
+    )  # fmt: skip
+    major_collections: int = Field(default=specs.FULL_LENGTH_MAJORS, ge=0, description="such a trial waits for")
+    prologue_seconds: float = Field(default_factory=specs.scaled_time(specs.PROLOGUE_SECONDS), ge=0, le=600)
+    warmup_seconds: float = Field(default_factory=specs.scaled_time(specs.WARMUP_SECONDS), ge=0, le=600)
+    input_queue_ms: float = Field(default_factory=specs.scaled_time(specs.INPUT_QUEUE_MS), gt=0)
+    sweeps: Sweeps = Sweeps()
+    long_trials: LongTrials = LongTrials()
+    batch: BatchPart | None = None
+    decision_map: MapPart = MapPart()
 
     @field_validator("configurations")
     @classmethod
     def _without_options(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
-        if wrong := next((key for key in keys if options_on(Configuration.parse(key))), None):
+        if wrong := next((key for key in keys if packets.options_on(Configuration.parse(key))), None):
             raise ValueError(f"configurations: {wrong} has an option: name it under changed, and here without")
         return keys
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
+        _check_rises(self.low_ns, self.high_ns)
         paired = {side for pair in self.pairs() for side in pair}
         for text, strategies in self.offered().items():
             if alone := [strategy for strategy in strategies if (text, strategy) not in paired]:
@@ -201,6 +203,24 @@ class AdaptivePart(_Placed):
                     f"{text} {', '.join(alone)} is compared with nothing, and trials are placed to compare two cells: "
                     f"name another strategy that it has, or another configuration in {language} that has this"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _queues_end_before_trials(self) -> Self:
+        longest = max((1.0, *self.sweeps.queue_factors, *self.sweeps.intermediate_factors))
+        name = "input_queue_ms" if longest == 1 else "input_queue_ms times the largest factor of a queue in sweeps"
+        specs.check_queue_length(longest * self.input_queue_ms, self.full_seconds, "full_seconds", name)
+        if self.cap_seconds < self.full_seconds:
+            raise ValueError(f"cap_seconds {self.cap_seconds:g} is below full_seconds {self.full_seconds:g}")
+        if self.cap_seconds == self.full_seconds and self.major_collections == 0:
+            raise ValueError(
+                f"cap_seconds {self.cap_seconds:g} is full_seconds, as of adaptive trials: "
+                "give a longer cap, or wait for major_collections"
+            )
+        for case, cap_s in self.long_trials.cap_seconds.items():
+            if cap_s < self.full_seconds:
+                below = f"is below full_seconds {self.full_seconds:g}: give at least that"
+                raise ValueError(f"long_trials.cap_seconds.{case} {cap_s:g} {below}")
         return self
 
     def offered(self) -> dict[str, list[StrategyName]]:
@@ -228,64 +248,20 @@ class AdaptivePart(_Placed):
         return pairs
 
 
-class _Cells(StudyProfile):
-    """Which cells are searched, and their scale."""
-
-    configurations: tuple[ConfigurationKey, ...]
-    strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
-    cases: tuple[Case, ...] = PUBLISHED_CASES
-    scale: float = Field(gt=0, le=4)
-
-
-class RealtimeProfile(specs.SearchTimes, _Cells):
-    """A real-time campaign: searches for every configuration x strategy x case; adaptive trials; sweeps; long and batch
-    trials; and the decision map.
-
-    Its times follow ``scale`` unless they are given.
-    """
-
-    prologue_seconds: float = Field(default_factory=specs.scaled_time(specs.PROLOGUE_SECONDS), ge=0, le=600)
-    warmup_seconds: float = Field(default_factory=specs.scaled_time(specs.WARMUP_SECONDS), ge=0, le=600)
-    input_queue_ms: float = Field(default_factory=specs.scaled_time(specs.INPUT_QUEUE_MS), gt=0)
-    sweeps: Sweeps = Sweeps()
-    long_trials: LongTrials = LongTrials()
-    batch: BatchPart | None = None
-    adaptive: AdaptivePart = AdaptivePart()
-    decision_map: MapPart = MapPart()
-
-    @model_validator(mode="after")
-    def _queues_end_before_trials(self) -> Self:
-        specs.check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
-        longest = max((*self.sweeps.queue_factors, *self.sweeps.intermediate_factors), default=1.0)
-        if longest * self.input_queue_ms > 1e3 * self.full_seconds * (1 + 1e-9):
-            raise ValueError(
-                f"sweeps.queue_factors and intermediate_factors: {longest:g} times input_queue_ms "
-                f"{self.input_queue_ms:g} outlasts a trial of {self.full_seconds:g} s: give at most "
-                f"{1e3 * self.full_seconds / self.input_queue_ms:g}"
-            )
-        if self.cap_seconds == self.full_seconds and self.major_collections == 0:
-            raise ValueError(
-                f"cap_seconds {self.cap_seconds:g} is full_seconds, as of adaptive trials: "
-                "give a longer cap, or wait for major_collections"
-            )
-        for case, cap_s in self.long_trials.cap_seconds.items():
-            if cap_s < self.full_seconds:
-                below = f"is below full_seconds {self.full_seconds:g}: give at least that"
-                raise ValueError(f"long_trials.cap_seconds.{case} {cap_s:g} {below}")
-        return self
-
-
 def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
-    """Plan searches, sweeps, long and batch trials, block after block; what two parts ask for runs once. Of adaptive
-    cells and of the decision map the first trial of each boundary, which alone depends on nothing that is measured."""
+    """Plan sweeps, long and batch trials, block after block; what two parts ask for runs once. Of adaptive cells and of
+    the decision map the first trial of each boundary, which alone depends on nothing that is measured."""
     planned: dict[TrialSpec, Planned] = {}
-    for block in range(max(profile.blocks, profile.sweeps.blocks, profile.long_trials.blocks)):
-        items = [*_searches(profile, block), *_batch(profile, block)] if block < profile.blocks else []
-        items += plan_sweeps(profile, block) if block < profile.sweeps.blocks else ()
-        items += _long_trials(profile, block) if block < profile.long_trials.blocks else ()
+    parts: list[tuple[Any, Callable[[RealtimeProfile, int], Iterable[Planned]]]] = [
+        (profile.batch, _batch),
+        (profile.sweeps, plan_sweeps),
+        (profile.long_trials, _long_trials),
+    ]
+    for block in range(max(part.blocks for part, _ in parts if part)):
+        items = [item for part, plan in parts if part and block < part.blocks for item in plan(profile, block)]
         if block == 0:
-            changed = [Planned(spec) for _, spec in _first_changed(profile.adaptive)]
-            items += (*_first_adaptive(profile.adaptive), *changed, *_first_of_map(profile.decision_map))
+            changed = [Planned(spec) for _, spec in _first_changed(profile)]
+            items += (*_first_adaptive(profile), *changed, *_first_of_map(profile.decision_map))
         planned |= {item.spec: item for item in items}
     return list(planned.values())
 
@@ -306,7 +282,7 @@ def _impossible(configuration: Configuration, strategy: str) -> str | None:
     """One line on why the configuration has no such strategy, or why a stream without an end has no place in its
     heap; None where neither is so."""
     if not never_frees(configuration.collector):
-        return no_such_pair(configuration, strategy)
+        return packets.no_such_pair(configuration, strategy)
     label = collector_named(configuration.collector or "").label
     return f"{label} never frees: a stream without an end has no place in any heap"
 
@@ -316,43 +292,37 @@ def _fields(cell: _Cell, block: int = 0) -> dict[str, Any]:
     return configuration.model_dump(exclude_none=True) | {"strategy": strategy, "case": case, "block": block}
 
 
-def _common(profile: RealtimeProfile, cell: _Cell, block: int) -> dict[str, Any]:
+def _single(profile: RealtimeProfile, cell: _Cell, block: int, **to: Any) -> specs.RealtimeSpec:
+    """A trial at the interval of the sweeps, which is as long as the profile has it."""
     shared = ("scale", "cap_seconds", "major_collections", "prologue_seconds", "warmup_seconds", "input_queue_ms")
-    return _fields(cell, block) | {name: getattr(profile, name) for name in shared}
+    settings = _fields(cell, block) | {name: getattr(profile, name) for name in shared} | to
+    return specs.RealtimeSpec(**settings, interval_ns=profile.sweeps.interval_ns, seconds=profile.full_seconds)
 
 
 def _heap_mb(configuration: Configuration, scale: float, factor: float) -> dict[str, int]:
     """A heap over the published one; as it is by default where the factor is one."""
     if factor == 1:
         return {}
-    return {"heap_mb": round(scaled_heap_mb(configuration.layout, configuration.collector or "", scale) * factor)}
+    return {
+        "heap_mb": round(packets.scaled_heap_mb(configuration.layout, configuration.collector or "", scale) * factor)
+    }
 
 
 def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
     part = profile.batch
-    searched = tuple(text for text in profile.configurations if not never_frees(Configuration.parse(text).collector))
-    if part is None or block >= part.blocks or not searched:
+    placed = tuple(text for text in profile.configurations if not never_frees(Configuration.parse(text).collector))
+    if part is None or not placed:
         return []
     sizes = Sizes(profile="batch", scale=profile.scale, **part.model_dump())
-    selection = Selection(configurations=searched, strategies=profile.strategies, cases=profile.cases)
+    selection = Selection(configurations=placed, strategies=profile.strategies, cases=profile.cases)
     return plan_block(sizes, selection, block)
-
-
-def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
-    settings = {name: getattr(profile, name) for name in specs.SearchTimes.model_fields}
-    for cell, why_not in _cells(profile.configurations, profile.strategies, profile.cases):
-        yield Planned(specs.SearchSpec(**_common(profile, cell, block) | settings), why_not)
 
 
 def _long_trials(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     part = profile.long_trials
     for cell, why_not in _cells(part.configurations, part.strategies, part.cap_seconds):
         lasts = {"cap_seconds": part.cap_seconds[cell[2]], "major_collections": part.major_collections}
-        spec = specs.RealtimeSpec(
-            **_common(profile, cell, block) | lasts,
-            interval_ns=profile.sweeps.interval_ns, seconds=profile.full_seconds,
-        )  # fmt: skip
-        yield Planned(spec, why_not)
+        yield Planned(_single(profile, cell, block, **lasts), why_not)
 
 
 def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
@@ -364,42 +334,37 @@ def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     points |= {(usual_ms, 0.0, factor): None for factor in part.heap_factors}
     cells = _cells(part.configurations, part.strategies, part.cases)
     for (cell, why_not), (queue_ms, between_ms, factor) in itertools.product(cells, points):
-        if cell[0].language == "cpp" and factor != 1.0:
-            continue
-        sizes = {"input_queue_ms": queue_ms, "intermediate_queue_ms": between_ms}
-        spec = specs.RealtimeSpec(
-            **_common(profile, cell, block) | sizes | _heap_mb(cell[0], profile.scale, factor),
-            interval_ns=part.interval_ns, seconds=profile.full_seconds,
-        )  # fmt: skip
-        yield Planned(spec, why_not)
+        if cell[0].language == "java" or factor == 1.0:
+            sizes = {"input_queue_ms": queue_ms, "intermediate_queue_ms": between_ms}
+            yield Planned(_single(profile, cell, block, **sizes, **_heap_mb(cell[0], profile.scale, factor)), why_not)
 
 
-def _first_adaptive(part: AdaptivePart) -> Iterator[Planned]:
-    """The first trial of each cell of a part, those that are changed apart."""
-    for cell, why_not in _cells(part.configurations, part.strategies, part.cases):
-        yield Planned(_placed_trial(part, cell), why_not)
+def _first_adaptive(profile: RealtimeProfile) -> Iterator[Planned]:
+    """The first trial of each cell, those that are changed apart."""
+    for cell, why_not in _cells(profile.configurations, profile.strategies, profile.cases):
+        yield Planned(_placed_trial(profile, cell), why_not)
 
 
-def _first_changed(part: AdaptivePart) -> Iterator[tuple[specs.RealtimeSpec, specs.RealtimeSpec]]:
+def _first_changed(profile: RealtimeProfile) -> Iterator[tuple[specs.RealtimeSpec, specs.RealtimeSpec]]:
     """The first trial of each cell with one thing changed, after that of the cell as it is."""
-    offered = part.offered()
-    for group in part.changed:
+    offered = profile.offered()
+    for group in profile.changed:
         for configuration in map(Configuration.parse, group.configurations):
-            plain = configuration.without(*OPTIONS)
-            to: dict[str, Any] = _heap_mb(configuration, part.scale, group.heap_factor)
+            plain = configuration.without(*packets.OPTIONS)
+            to: dict[str, Any] = _heap_mb(configuration, profile.scale, group.heap_factor)
             if group.queue_factor != 1:
-                to["input_queue_ms"] = specs.INPUT_QUEUE_MS * part.scale * group.queue_factor
+                to["input_queue_ms"] = specs.INPUT_QUEUE_MS * profile.scale * group.queue_factor
             for strategy, case in itertools.product(group.strategies, group.cases):
-                if strategy in offered.get(plain.key, ()) and case in part.cases:
-                    as_it_is = _placed_trial(part, (plain, strategy, case))
-                    yield as_it_is, _placed_trial(part, (configuration, strategy, case), **to)
+                if strategy in offered.get(plain.key, ()) and case in profile.cases:
+                    as_it_is = _placed_trial(profile, (plain, strategy, case))
+                    yield as_it_is, _placed_trial(profile, (configuration, strategy, case), **to)
 
 
-def _placed_trial(part: AdaptivePart, cell: _Cell, **to: Any) -> specs.RealtimeSpec:
-    seconds = specs.FULL_SECONDS * part.scale
+def _placed_trial(profile: RealtimeProfile, cell: _Cell, **to: Any) -> specs.RealtimeSpec:
+    seconds = specs.FULL_SECONDS * profile.scale
     return specs.RealtimeSpec(
-        **_fields(cell), scale=part.scale, interval_ns=next_interval(part.low_ns, part.high_ns, ()), seconds=seconds,
-        cap_seconds=seconds, **to,
+        **_fields(cell), scale=profile.scale, seconds=seconds, cap_seconds=seconds,
+        interval_ns=next_interval(profile.low_ns, profile.high_ns, ()), **to,
     )  # fmt: skip
 
 
@@ -411,7 +376,7 @@ def _map_trial(part: MapPart, cell: _Cell, block: int, place: tuple[int, float])
     return specs.RealtimeSpec(
         **_fields(cell, block), scale=1.0,
         queue_size=queue, stored_count=live - queue, pool_size=live + 1 if cell[1] == "pool" else 0,
-        slot_count=live + 1, fill_packets=packets_to_fill(queue, live - queue), heap_mb=part.heap_mb,
+        slot_count=live + 1, fill_packets=packets.packets_to_fill(queue, live - queue), heap_mb=part.heap_mb,
         input_queue_ms=part.deadline_ms, prologue_seconds=part.prologue_seconds, warmup_seconds=part.warmup_seconds,
         interval_ns=float(f"{interval_ns:.4g}"), seconds=part.seconds, cap_seconds=part.seconds,
         major_collections=0, min_laps=0.0,
@@ -434,9 +399,9 @@ def place_trial(
     if cell.min_laps > 0:
         if not seen and sum(record.status != "ok" for record in earlier) >= GIVEN_UP_AFTER:
             return None
-        part = profile.adaptive
         shown = tuple(shown_by(each, specs.PDR_LOSS_RATIO) for each in seen)
-        return cell.model_copy(update={"block": block, "interval_ns": next_interval(part.low_ns, part.high_ns, shown)})
+        interval_ns = next_interval(profile.low_ns, profile.high_ns, shown)
+        return cell.model_copy(update={"block": block, "interval_ns": interval_ns})
     design = profile.decision_map.design
     without = {
         record.spec["queue_size"] + record.spec["stored_count"] for record in earlier
@@ -453,22 +418,22 @@ def questions(profile: RealtimeProfile, _machine: Machine) -> list[Question[Tria
     the map: at each live set, does allocating keep up with a smaller interval than pooling? These are secondary: the
     map's answer is where its lines are, and how far apart two are at one place takes more trials than their places.
     """
-    part, judge = profile.adaptive, AdaptiveJudge(specs.PDR_LOSS_RATIO)
+    judge = AdaptiveJudge(specs.PDR_LOSS_RATIO)
     cells = {
         (spec.configuration.key, spec.strategy, spec.case): spec
-        for item in _first_adaptive(part)
+        for item in _first_adaptive(profile)
         if isinstance(spec := item.spec, specs.RealtimeSpec) and not item.unavailable
     }
     found: list[Question[TrialSpec]] = [
         Question(
             cells[*one, case], cells[*other, case],
-            primary=(one[1], other[1]) == maps.STRATEGIES, judge=judge, fewest=part.trials,
+            primary=(one[1], other[1]) == maps.STRATEGIES, judge=judge, fewest=profile.blocks,
         )
-        for one, other in part.pairs() for case in part.cases
+        for one, other in profile.pairs() for case in profile.cases
     ]  # fmt: skip
     found += [
-        Question(as_it_is, spec, primary=False, family="changed", judge=judge, fewest=part.trials)
-        for as_it_is, spec in _first_changed(part)
+        Question(as_it_is, spec, primary=False, family="changed", judge=judge, fewest=profile.blocks)
+        for as_it_is, spec in _first_changed(profile)
     ]
     mapped = profile.decision_map
     singles = [item.spec for item in _first_of_map(mapped) if not item.unavailable]
@@ -485,13 +450,12 @@ def questions(profile: RealtimeProfile, _machine: Machine) -> list[Question[Tria
 
 
 def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """Return one row per configuration of the study, with what the profile searches or places of it and why the rest
-    is left out."""
+    """Return one row per configuration of the study, with what the profile places of it and why the rest is left
+    out."""
     known = (configuration.key for configuration in every_configuration())
-    wanted = tuple(dict.fromkeys((*profile.configurations, *profile.adaptive.configurations)))
-    placed = {item.spec for item in _first_adaptive(profile.adaptive)}
-    of_cells = [item for item in planned if isinstance(item.spec, specs.SearchSpec) or item.spec in placed]
-    return catalogue_of(profile.profile, wanted, known, of_cells, specs.LiveSpec)
+    placed = {item.spec for item in _first_adaptive(profile)}
+    of_cells = [item for item in planned if item.spec in placed]
+    return catalogue_of(profile.profile, profile.configurations, known, of_cells, specs.LiveSpec)
 
 
 STUDY = Study(
@@ -504,12 +468,6 @@ STUDY = Study(
             RealtimeMeasurement,
             tables.summarise_realtime,
             "mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 interval_ns=1000",
-        ),
-        Mode(
-            specs.SearchSpec,
-            SearchMeasurement,
-            tables.summarise_search,
-            "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000",
         ),
     ),
     profile_model=RealtimeProfile,

@@ -1,65 +1,28 @@
-"""Tidy tables of the real-time study: searches and their probes; trials with bursts, source stalls, samples and delays;
-adaptive trials; and the batch trials of the cells that are searched."""
+"""Tidy tables of the real-time study: trials with bursts and samples; adaptive trials; the decision map; and the
+batch trials of the same cells."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool import percentiles
-from allocpool.campaign.tidy import (
-    COUNT,
-    GC_COLUMNS,
-    POSITIVE,
-    TRIAL_COLUMNS,
-    TRIAL_ID,
-    Row,
-    Rows,
-    Trial,
-    choice,
-    frames,
-    gc_row,
-    ns_per_item,
-    number,
-    read_trial,
-    text,
-    trial_row,
-    whole,
-)
-from allocpool.packets.columns import (
-    COUNTS,
-    LAPS_COLUMNS,
-    PACKETS_COLUMNS,
-    batch_row,
-    laps_row,
-    packets_columns,
-)
+from allocpool.campaign import tidy
+from allocpool.campaign.tidy import COUNT, POSITIVE, Row, number, text, whole
+from allocpool.packets.columns import COUNTS, LAPS_COLUMNS, PACKETS_COLUMNS, batch_row, laps_row, packets_columns
 from allocpool.packets.columns import TRIALS as BATCH
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import options_on, scaled_heap_mb
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.adaptive import Seen, seen_of
-from allocpool.studies.realtime.measurement import (
-    Burst,
-    Figures,
-    LiveMeasurement,
-    Majors,
-    ProbeKind,
-    RealtimeMeasurement,
-    Sample,
-    SearchMeasurement,
-    SourceRun,
-)
+from allocpool.studies.realtime.measurement import Burst, Figures, LiveMeasurement, RealtimeMeasurement, Sample
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS
 from allocpool.trial.record import TrialRecord
-from allocpool.trial.stops import stops_of
-
-DELAY_PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0)
 
 
 def _flag(description: str) -> Column:
@@ -79,12 +42,7 @@ def _schema(**columns: Column) -> DataFrameSchema:
     return DataFrameSchema(columns, strict=True, coerce=True)
 
 
-_HEAP_FACTOR = number("heap over the published one at this scale", POSITIVE)
 INPUT_QUEUE = _size("ticks that the input queue holds, as time, ms")
-_QUEUE_FACTOR = number("input queue over the published one at this scale; 1: the experiment is similar to it", POSITIVE)
-_DECIDES = (
-    "whether it can decide a claim about long queues or large heaps: its queue is no longer than itself and, where "
-)
 TICKS = {
     "generated": whole("ticks of the source after the warm-up"),
     "received": whole("of these, taken by the consumer"),
@@ -99,28 +57,20 @@ TICKS = {
     "cap_reached": _flag("the longest length ended the trial before three major collections"),
 }
 
-PLACEMENT = {
-    "source_processor": whole("processor that the source was last seen on; empty: not known"),
-    "source_moves": whole("looks, one every 100 ms, that found it elsewhere than the one before"),
-    "consumer_processor": whole("processor that the consumer ended on"),
-    "consumer_moved": _flag("it began elsewhere"),
-    "consumer_preempted": whole("times that the system took the consumer's processor away"),
-    "pinned": _flag("both were tied to cores of their own"),
-    "shared_core": _flag("both were on hardware threads of one core"),
-}
-
 _DELAYS = {
     f"delay_{name.replace('.', '_')}_us": number(f"delay from due time to consumption, {name}, us")
     for name in percentiles.SUMMARY
 }
 
 TRIALS = _schema(
-    **TRIAL_COLUMNS,
+    **tidy.TRIAL_COLUMNS,
     **PACKETS_COLUMNS,
-    heap_factor=_HEAP_FACTOR,
+    heap_factor=number("heap over the published one at this scale", POSITIVE),
     interval_ns=_size("time between ticks, ns"),
     input_queue_ms=INPUT_QUEUE,
-    queue_factor=_QUEUE_FACTOR,
+    queue_factor=number(
+        "input queue over the published one at this scale; 1: the experiment is similar to it", POSITIVE
+    ),
     intermediate_queue_ms=_size(
         "ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: none", COUNT
     ),
@@ -128,9 +78,18 @@ TRIALS = _schema(
     seconds=number("length after the warm-up, s"),
     **TICKS,
     **LAPS_COLUMNS,
-    decides_long_pauses=_flag(_DECIDES + "the collector has major collections, it saw one and ended before its cap"),
+    decides_long_pauses=_flag(
+        "whether it can decide a claim about long queues or large heaps: its queue is no longer than itself and, where "
+        "the collector has major collections, it saw one and ended before its cap"
+    ),
     **_DELAYS,
-    **PLACEMENT,
+    source_processor=whole("processor that the source was last seen on; empty: not known"),
+    source_moves=whole("looks, one every 100 ms, that found it elsewhere than the one before"),
+    consumer_processor=whole("processor that the consumer ended on"),
+    consumer_moved=_flag("it began elsewhere"),
+    consumer_preempted=whole("times that the system took the consumer's processor away"),
+    pinned=_flag("both were tied to cores of their own"),
+    shared_core=_flag("both were on hardware threads of one core"),
     prologue_ns_per_packet=number("wall time per packet by the batch path, before the source starts, ns", POSITIVE),
     cpu_ns_per_packet=number("CPU time of all threads per tick received, source included, ns", POSITIVE),
     clock_is_tsc=_flag("the source read the time-stamp counter"),
@@ -138,115 +97,45 @@ TRIALS = _schema(
     **{f"packets_{name}": whole(f"{what}, with prologue and warm-up") for name, what in COUNTS.items()},
     checksum=text("hex, over what was parsed and stored", nullable=True),
     peak_rss_mb=number("peak resident memory, MiB", POSITIVE),
-    **GC_COLUMNS,
-)
-
-SEARCHES = _schema(
-    **TRIAL_COLUMNS,
-    **PACKETS_COLUMNS,
-    heap_factor=_HEAP_FACTOR,
-    input_queue_ms=INPUT_QUEUE,
-    queue_factor=_QUEUE_FACTOR,
-    full_seconds=number("shortest length of a trial of full length, s", POSITIVE),
-    pdr_loss_ratio=number("lost of what was generated, at most, at the PDR interval", POSITIVE),
-    confirmations=Column("int64", POSITIVE, description="trials of full length that decide each end of a bracket"),
-    low_ns=_size("shortest interval tried, ns"),
-    high_ns=_size("largest interval tried, ns"),
-    resolution=_size("width of a bracket over its larger end"),
-    ndr_ns=number("minimum sustainable inter-arrival time without a loss, ns", POSITIVE),
-    ndr_fails_ns=number("largest interval that fails, ns", POSITIVE),
-    pdr_ns=number("minimum sustainable inter-arrival time that loses pdr_loss_ratio at most, ns", POSITIVE),
-    pdr_fails_ns=number("largest interval that loses more, ns", POSITIVE),
-    slowed_trials=whole("trials of full length that lost while the machine was slowed"),
-    search_seconds=number("the search, s", POSITIVE),
-    peak_rss_mb=number("peak resident memory of a worker, MiB", POSITIVE),
-)
-
-PROBES = _schema(
-    trial_id=TRIAL_ID,
-    probe=_count("number within the search, from 0"),
-    kind=choice(
-        get_args(ProbeKind),
-        "bracketing probe in the one warm process, or full length in a fresh one; the last two: loss at another "
-        "interval where none passes, with both heaps",
-    ),
-    interval_ns=_size("time between ticks, ns"),
-    seconds=_size("length after the warm-up, s", COUNT),
-    wall_s=_size("with all that it took around, s", COUNT),
-    pace=number("time of a fixed piece of work just before or after, the longer, over the shortest ever", POSITIVE),
-    **TICKS,
-    **PLACEMENT,
+    **tidy.GC_COLUMNS,
 )
 
 BURSTS = _schema(
-    trial_id=TRIAL_ID,
+    trial_id=tidy.TRIAL_ID,
     burst=_count("number within the trial, from 0"),
     start_ns=_count("first loss, after the warm-up's end, ns"),
     end_ns=_count("last loss, after the warm-up's end, ns"),
     lost=_count("ticks lost"),
-    cause=choice(
-        ["pause", "source stall", "none"], "what took half of the input queue's time just before and during it"
-    ),
-)
-
-LISTED_STALL_NS = 1_000_000
-"""Shorter source stalls are counted and have no row: none fills more than a hundredth of the article's queue."""
-SOURCE_STALLS = _schema(
-    trial_id=TRIAL_ID,
-    start_ns=_count("last clock reading before, after the warm-up's end, ns"),
-    length_ns=Column("int64", Check.ge(LISTED_STALL_NS), description="how long the source stalled, 1 ms or longer, ns"),
 )
 
 SAMPLES = _schema(
-    trial_id=TRIAL_ID,
+    trial_id=tidy.TRIAL_ID,
     end_s=Column("float64", description="end of the window, after the warm-up's end, s"),
     seconds=_size("length of the window, s"),
     generated=_count("ticks generated in it"),
     lost=_count("of these, lost"),
 )
 
-DELAYS = _schema(
-    trial_id=TRIAL_ID,
-    percentile=Column("float64", Check.in_range(0, 100), description="of all ticks received after the warm-up"),
-    delay_us=_size("delay from due time to consumption, us", COUNT),
-)
-
-PAUSES = _schema(
-    trial_id=TRIAL_ID,
-    start_ns=_count("start of a stop-the-world pause, after the warm-up's end, ns"),
-    length_ns=_count("its length, ns"),
-)
-
 SCHEMAS = {
-    "searches": SEARCHES, "probes": PROBES, "trials": TRIALS, "bursts": BURSTS,
-    "source_stalls": SOURCE_STALLS, "samples": SAMPLES, "delays": DELAYS, "pauses": PAUSES, "batch": BATCH,
-    "map": TRIALS, "adaptive": TRIALS, "changed": TRIALS,
+    "trials": TRIALS, "bursts": BURSTS, "samples": SAMPLES, "batch": BATCH, "map": TRIALS, "adaptive": TRIALS,
+    "changed": TRIALS,
 }  # fmt: skip
 
 
-def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
-    """Return the columns on ticks of one measured window; ``majors`` is what was seen of the collector."""
-    generated = figures["generated"]
+def tick_columns(measured: LiveMeasurement) -> Row:
+    """Return the columns on ticks of a measured window. Where a trial was too long to list all source stalls, they are
+    counted by the source's counters; those of the warm-up came first, so they are listed."""
+    figures, count = measured["figures"], measured["figures"]["slips"] + measured["slips_left_out"]
+    total_ns = figures["slip_total_ns"]
+    if measured["slips_left_out"]:
+        before_ns = sum(length_ns for at_ns, length_ns in measured["slips"] if at_ns < figures["start_ns"])
+        total_ns = measured["account"]["slip_total_ns"] - before_ns
     return {
-        **{name: figures[name] for name in ("generated", "received", "lost", "left", "bursts")},
-        "source_stalls": figures["slips"],
-        "lost_ppm": 1e6 * figures["lost"] / generated if generated else None,
-        "source_stall_total_ms": figures["slip_total_ns"] / 1e6, "source_stall_max_ms": figures["slip_max_ns"] / 1e6,
-        "majors": majors["majors"] if majors else None, "cap_reached": majors["cap_reached"] if majors else None,
+        **tidy.pick(TICKS, measured, figures),
+        "lost_ppm": 1e6 * figures["lost"] / figures["generated"] if figures["generated"] else None,
+        "source_stalls": count, "source_stall_total_ms": total_ns / 1e6,
+        "source_stall_max_ms": figures["slip_max_ns"] / 1e6,
     }  # fmt: skip
-
-
-def _stalls_without_room(run: SourceRun) -> Row:
-    """How many source stalls there were, and their total, where a trial was too long to list them all: the source's
-    counters count each. Those of the warm-up came first, so they are listed."""
-    if not run["slips_left_out"]:
-        return {}
-    figures = run["figures"]
-    before_ns = sum(length_ns for at_ns, length_ns in run["slips"] if at_ns < figures["start_ns"])
-    return {
-        "source_stalls": figures["slips"] + run["slips_left_out"],
-        "source_stall_total_ms": (run["account"]["slip_total_ns"] - before_ns) / 1e6,
-    }
 
 
 def seconds_of(figures: Figures) -> float:
@@ -254,7 +143,7 @@ def seconds_of(figures: Figures) -> float:
     return max(0.0, float(figures["end_ns"] - figures["start_ns"]) / 1e9)
 
 
-def measured_bursts(run: SourceRun) -> list[Burst]:
+def measured_bursts(run: LiveMeasurement) -> list[Burst]:
     """Return the bursts of losses after the warm-up."""
     return [burst for burst in run["bursts"] if burst.start_sequence >= run["warmup_ticks"]]
 
@@ -270,29 +159,22 @@ def _decides_long_pauses(row: Mapping[str, Any]) -> bool:
     return bool(lasts and (without_majors or (row["majors"] > 0 and not row["cap_reached"])))
 
 
-def _live_columns(record: TrialRecord) -> Row:
-    spec, heap_mb = record.spec, record.spec["heap_mb"]
-    usual_mb = scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if heap_mb else None
-    return {
-        **trial_row(record), **packets_columns(record), "heap_factor": heap_mb / usual_mb if usual_mb else None,
-        "input_queue_ms": spec["input_queue_ms"],
-    }  # fmt: skip
-
-
-def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
+def trial_columns(trial: tidy.Trial[RealtimeMeasurement]) -> Row:
     """Return the row of one real-time trial in table ``trials``."""
-    record, measured = trial.record, trial.measurement
+    record, spec, measured = trial.record, trial.record.spec, trial.measurement
+    usual_mb = scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if spec["heap_mb"] else None
     row = {
-        **_live_columns(record), "interval_ns": record.spec["interval_ns"], "stall_ms": record.spec["stall_ms"],
-        "intermediate_queue_ms": record.spec["intermediate_queue_ms"], "peak_rss_mb": trial.peak_rss_mb,
+        **tidy.trial_row(record), **packets_columns(record),
+        **tidy.pick(("interval_ns", "input_queue_ms", "intermediate_queue_ms", "stall_ms"), spec),
+        "heap_factor": spec["heap_mb"] / usual_mb if usual_mb else None, "peak_rss_mb": trial.peak_rss_mb,
     }  # fmt: skip
     if measured is None:
         return row
     figures = measured["figures"]
     delays_us = percentiles.histogram_percentiles_us(measured["delays"], list(percentiles.SUMMARY.values()))
     row |= {
-        "seconds": seconds_of(figures), **tick_columns(figures, measured), **_stalls_without_room(measured),
-        **laps_row(row, figures["received"], record.spec["min_laps"]),
+        "seconds": seconds_of(figures), **tick_columns(measured),
+        **laps_row(row, figures["received"], spec["min_laps"]),
     }  # fmt: skip
     return {
         **row,
@@ -300,43 +182,14 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
         "decides_long_pauses": _decides_long_pauses(row),
         **dict(zip(_DELAYS, delays_us, strict=True)),
         **measured["placement"],
-        "prologue_ns_per_packet": ns_per_item(measured["prologue"]["warmup"]),
+        "prologue_ns_per_packet": tidy.ns_per_item(measured["prologue"]["warmup"]),
         "cpu_ns_per_packet": measured["cpu"]["process_ns"] / max(1, measured["consumption"]["received"]),
         "clock_is_tsc": bool(measured["account"]["clock_is_tsc"]),
         "clock_drift_ppm": measured["account"]["clock_drift_ppm"],
         **{f"packets_{name}": count for name, count in measured["counts"].items()},
         "checksum": measured["checksum"],
-        **gc_row(record, figures["start_ns"], figures["end_ns"]),
+        **tidy.gc_row(record, figures["start_ns"], figures["end_ns"]),
     }
-
-
-_SEARCHED = ("low_ns", "high_ns", "resolution", "full_seconds", "pdr_loss_ratio", "confirmations")
-
-
-def search_columns(trial: Trial[SearchMeasurement]) -> Row:
-    """Return the row of one search in table ``searches``."""
-    spec, measured = trial.record.spec, trial.measurement
-    row: Row = {
-        **_live_columns(trial.record), **{name: spec[name] for name in _SEARCHED}, "peak_rss_mb": trial.peak_rss_mb,
-    }  # fmt: skip
-    if measured is None:
-        return row
-    for goal in ("ndr", "pdr"):
-        row[f"{goal}_fails_ns"], row[f"{goal}_ns"] = measured[f"{goal}_bracket"]  # type: ignore[literal-required]
-    slowed, seconds = measured["slowed_trials"], measured["seconds"]
-    return {**row, "queue_factor": _queue_factor(row), "slowed_trials": slowed, "search_seconds": seconds}
-
-
-def probe_rows(trial: Trial[SearchMeasurement]) -> list[Row]:
-    """Return the rows of one search in table ``probes``."""
-    return [
-        {
-            "trial_id": trial.record.trial_id, "probe": place, "kind": probe["kind"],
-            "interval_ns": probe["interval_ns"], "seconds": seconds_of(probe["figures"]), "wall_s": probe["wall_s"],
-            "pace": probe["pace"], **tick_columns(probe["figures"], probe), **probe["placement"],
-        }
-        for place, probe in enumerate(trial.measurement["probes"] if trial.measurement else ())
-    ]  # fmt: skip
 
 
 def is_of_map(record: TrialRecord) -> bool:
@@ -373,65 +226,36 @@ def seen_in(record: TrialRecord) -> Seen | None:
     """Return what a trial of the decision map, or an adaptive one, shows of its boundary; None of any other trial."""
     if record.spec["mode"] != "realtime" or not (is_of_map(record) or is_placed(record)):
         return None
-    measured = read_trial(record, RealtimeMeasurement).measurement
+    measured = tidy.read_trial(record, RealtimeMeasurement).measurement
     if measured is None:
         return None
-    figures, spec = measured["figures"], record.spec
     latest_us = percentiles.histogram_percentiles_us(measured["delays"], [100.0])[0]
-    row = {**{name: spec[name] for name in _SEEN}, **tick_columns(figures, measured), "delay_max_us": latest_us}
-    return seen_of(SimpleNamespace(**row))
+    sizes = tidy.pick(("queue_size", "stored_count", "interval_ns", "input_queue_ms"), record.spec)
+    return seen_of(SimpleNamespace(**sizes, **tick_columns(measured), delay_max_us=latest_us))
 
 
-_SEEN = ("queue_size", "stored_count", "interval_ns", "input_queue_ms")
-
-
-def _overlap_ns(events: Sequence[tuple[int, int]], start_ns: int, end_ns: int) -> int:
-    return sum(max(0, min(at + length, end_ns) - max(at, start_ns)) for at, length in events)
-
-
-def _event_rows(record: TrialRecord, measured: LiveMeasurement) -> Rows:
-    """The events of one trial, on an axis that starts where the warm-up ends."""
-    start_ns, end_ns = measured["figures"]["start_ns"], measured["figures"]["end_ns"]
-    stops = stops_of(record)
-    pauses = [(pause.start_ns, pause.duration_ns) for pause in stops.pauses] if stops else []
-    queue_ns, bursts = record.spec["input_queue_ms"] * 1e6, []
-    for place, burst in enumerate(measured_bursts(measured)):
-        # What filled the queue began about as long before the first loss as the queue lasts.
-        window = (round(burst.start_ns - 1.5 * queue_ns), burst.end_ns)
-        causes: dict[str, Sequence[tuple[int, int]]] = {"pause": pauses, "source stall": measured["slips"]}
-        found = (name for name, events in causes.items() if _overlap_ns(events, *window) >= queue_ns / 2)
-        bursts.append({
-            "burst": place, "start_ns": burst.start_ns - start_ns, "end_ns": burst.end_ns - start_ns,
-            "lost": burst.lost, "cause": next(found, "none"),
-        })  # fmt: skip
+def _event_rows(record: TrialRecord, measured: LiveMeasurement) -> tidy.Rows:
+    """The bursts and samples of one trial, on an axis that starts where the warm-up ends."""
+    name, start_ns = {"trial_id": record.trial_id}, measured["figures"]["start_ns"]
+    bursts = [
+        {**name, "burst": place, "start_ns": first - start_ns, "end_ns": last - start_ns, "lost": lost}
+        for place, (_, _, first, last, lost) in enumerate(measured_bursts(measured))
+    ]
     samples, before = [], Sample(measured["account"]["t0_ns"], 0, 0)
     for sample in measured["samples"]:
         if sample.time_ns > before.time_ns:
             samples.append({
-                "end_s": (sample.time_ns - start_ns) / 1e9, "seconds": (sample.time_ns - before.time_ns) / 1e9,
+                **name, "end_s": (sample.time_ns - start_ns) / 1e9, "seconds": (sample.time_ns - before.time_ns) / 1e9,
                 "generated": sample.generated - before.generated, "lost": sample.lost - before.lost,
             })  # fmt: skip
             before = sample
-    delays_us = percentiles.histogram_percentiles_us(measured["delays"], DELAY_PERCENTILES)
-    delays = zip(DELAY_PERCENTILES, delays_us, strict=True) if measured["delays"] else ()
-    listed = [(at, length) for at, length in measured["slips"] if length >= LISTED_STALL_NS]
-    rows: dict[str, list[Row]] = {
-        "bursts": bursts, "samples": samples,
-        "delays": [{"percentile": percentile, "delay_us": delay_us} for percentile, delay_us in delays],
-    }  # fmt: skip
-    for name, events in (("source_stalls", listed), ("pauses", pauses)):
-        during = [(at, length) for at, length in events if start_ns <= at < end_ns]
-        rows[name] = [{"start_ns": at - start_ns, "length_ns": length} for at, length in during]
-    return {name: [{"trial_id": record.trial_id, **row} for row in part] for name, part in rows.items()}
+    return {"bursts": bursts, "samples": samples}
 
 
-def _rows_of(record: TrialRecord) -> Rows:
+def _rows_of(record: TrialRecord) -> tidy.Rows:
     if record.spec["mode"] == "batch":
-        return {"batch": [batch_row(read_trial(record, BatchMeasurement))]}
-    if record.spec["mode"] == "search":
-        search = read_trial(record, SearchMeasurement)
-        return {"searches": [search_columns(search)], "probes": probe_rows(search)}
-    trial = read_trial(record, RealtimeMeasurement)
+        return {"batch": [batch_row(tidy.read_trial(record, BatchMeasurement))]}
+    trial = tidy.read_trial(record, RealtimeMeasurement)
     row = trial_columns(trial)
     if is_of_map(record):
         return {"map": [row]}
@@ -442,19 +266,13 @@ def _rows_of(record: TrialRecord) -> Rows:
 
 def tidy_realtime(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return the tables of these trials, checked against their schemas."""
-    return frames(records, _rows_of, SCHEMAS)
+    return tidy.frames(records, _rows_of, SCHEMAS)
 
 
 def summarise_realtime(record: TrialRecord) -> dict[str, Any]:
     """Return a real-time trial as the row of table ``trials``, with delays and counts of packets each in one place."""
-    trial = read_trial(record, RealtimeMeasurement)
+    trial = tidy.read_trial(record, RealtimeMeasurement)
     row = trial_columns(trial)
     counts = {name: row.pop(f"packets_{name}", None) for name in COUNTS}
     delay_us = {name: row.pop(column, None) for name, column in zip(percentiles.SUMMARY, _DELAYS, strict=True)}
     return {**row, "delay_us": delay_us if trial.measurement else None, "counts": counts}
-
-
-def summarise_search(record: TrialRecord) -> dict[str, Any]:
-    """Return a search as the row of table ``searches``, and its probes."""
-    trial = read_trial(record, SearchMeasurement)
-    return {**search_columns(trial), "probe_rows": probe_rows(trial)}

@@ -14,7 +14,7 @@ from typing import Any
 
 from allocpool.packets.child import workload as packets
 from allocpool.studies.pauses.measurement import DisturbedOutcome
-from allocpool.studies.realtime.child.windows import Windows, reason_of
+from allocpool.studies.realtime.child.realtime import Windows, reason_of
 from allocpool.trial.child import jvm
 from allocpool.trial.child.accounting import monotonic_ns
 from allocpool.trial.measurement import OutOfMemory

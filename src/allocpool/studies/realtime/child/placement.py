@@ -17,13 +17,13 @@ from allocpool.studies.realtime.measurement import Placement, SourceAccount
 
 CORES_TO_PIN = 3
 """One for the source, one for the consumer, one at least for everything else."""
-_SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
-def siblings(processor: int, template: str = _SIBLINGS) -> frozenset[int]:
+def siblings(processor: int) -> frozenset[int]:
     """The hardware threads of the core that this one belongs to; it alone where the system does not report it."""
     try:
-        text = Path(template.format(processor)).read_text(encoding="ascii")
+        topology = Path(f"/sys/devices/system/cpu/cpu{processor}/topology")
+        text = (topology / "thread_siblings_list").read_text(encoding="ascii")
     except OSError:
         return frozenset({processor})
     found = set()

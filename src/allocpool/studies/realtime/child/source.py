@@ -60,11 +60,6 @@ class Plan:
         """Ticks at most."""
         return self.warmup_ticks + max(1, round(self.cap_seconds * 1e9 / self.interval_ns))
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the end of the run is decided while it lasts."""
-        return self.cap_seconds > self.seconds
-
 
 class Consumer(Protocol):
     """Takes ticks out of the ring of a source until that has finished and the ring is empty."""
@@ -83,16 +78,12 @@ class Flows:
 
 
 class Source:
-    """One source with its ring, or rings; it is run again and again, each time with another plan."""
+    """One source with its ring, or rings."""
 
     def __init__(
-        self,
-        launch: dict[str, Any],
-        max_capacity: int,
-        longest_s: float,
-        intermediate: int = 0,
+        self, launch: dict[str, Any], max_capacity: int, longest_s: float, intermediate: int = 0,
         flows: Flows | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """``intermediate``: ticks that a queue between input queue and consumer holds; 0: there is none. ``flows``: by
         the hash of what a tick goes to a ring; its consumers are threads of their own, and nothing is tied."""
         self.ffi, self.library = native.load(launch)
@@ -141,7 +132,7 @@ class Source:
     def run(self, plan: Plan, consumer: Consumer, enough: Callable[[], bool] = lambda: True) -> tuple[SourceRun, str]:
         """Tick, consume, check the counters; return the run and what is wrong with it, empty when nothing is.
 
-        An open run ends once ``plan.seconds`` have passed and ``enough()`` holds, which is asked ten times a second.
+        A run with a longer cap ends once ``plan.seconds`` have passed and ``enough()`` holds, asked ten times a second.
         """
         clock = self.ffi.new("char[]", b"auto")
         config = self.ffi.new("ap_source_config*", {
@@ -153,7 +144,7 @@ class Source:
         status = self.library.ap_realtime_start(self.handle, config, self._error, native.MESSAGE_BYTES)
         native.checked(self.library, status, self.complaint())
         ender = _Ender(self, plan, enough)
-        if plan.is_open:
+        if plan.cap_seconds > plan.seconds:  # its end is decided while it lasts
             ender.start()
         stall_at_ns = round((plan.warmup_seconds + plan.stall_at_s) * 1e9)
         # The ender has begun before this thread is tied to its processor, which it would inherit.
@@ -212,7 +203,7 @@ class Source:
 
 
 class _Ender(threading.Thread):
-    """Ends an open run when it has lasted long enough; the consumer has the main thread, without Python's lock."""
+    """Ends a run when it has lasted long enough; the consumer has the main thread, without Python's lock."""
 
     def __init__(self, source: Source, plan: Plan, enough: Callable[[], bool]) -> None:
         super().__init__(name="ender", daemon=True)
@@ -235,28 +226,19 @@ class _Ender(threading.Thread):
 
 
 def figures(
-    plan: Plan,
-    account: SourceAccount,
-    consumption: Consumption,
-    all_bursts: Sequence[Burst],
-    all_slips: Sequence[Slip],
+    plan: Plan, account: SourceAccount, consumption: Consumption, all_bursts: Sequence[Burst], all_slips: Sequence[Slip]
 ) -> Figures:
     """The measured window of a run, its warm-up taken out: ticks, seconds, bursts, slips."""
     measured_from_ns = account["t0_ns"] + round(plan.warmup_ticks * plan.interval_ns)
-    bursts = [burst for burst in all_bursts if burst.start_sequence >= plan.warmup_ticks]
-    slips = [slip for slip in all_slips if slip.start_ns >= measured_from_ns]
+    lengths_ns = [slip.length_ns for slip in all_slips if slip.start_ns >= measured_from_ns]
     return {
         "generated": account["generated"] - account["warmup_generated"],
         "received": consumption["received"] - consumption["warmup_received"],
-        "lost": account["lost"] - account["warmup_lost"],
-        "left": account["left"] - account["warmup_left"],
-        "start_ns": measured_from_ns,
-        "end_ns": account["end_ns"],
-        "bursts": len(bursts),
-        "slips": len(slips),
-        "slip_total_ns": sum(slip.length_ns for slip in slips),
-        "slip_max_ns": max((slip.length_ns for slip in slips), default=0),
-    }
+        "lost": account["lost"] - account["warmup_lost"], "left": account["left"] - account["warmup_left"],
+        "start_ns": measured_from_ns, "end_ns": account["end_ns"],
+        "bursts": sum(burst.start_sequence >= plan.warmup_ticks for burst in all_bursts),
+        "slips": len(lengths_ns), "slip_total_ns": sum(lengths_ns), "slip_max_ns": max(lengths_ns, default=0),
+    }  # fmt: skip
 
 
 def imbalance(figures: Figures) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from allocpool.studies.realtime.child.realtime import Windows
 from allocpool.studies.realtime.child.source import Flows, Source
-from allocpool.studies.realtime.child.windows import Windows
 from allocpool.studies.realtime.measurement import Consumption, Delays
 from allocpool.studies.threads.measurement import Ticked
 
