@@ -20,9 +20,8 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.campaign.tidy import POSITIVE, TRIAL_COLUMNS, Rows, frames, read_trial, trial_row, whole
 from allocpool.errors import UserError
 from allocpool.trial import runner
-from allocpool.trial.needs import Needs
 from allocpool.trial.record import MEASUREMENT, TrialRecord
-from allocpool.trial.spec import TrialSpec
+from allocpool.trial.spec import Needs, TrialSpec
 
 
 class ToySpec(TrialSpec):

@@ -9,7 +9,8 @@ import random
 import re
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from allocpool.decisions import Rule, decide, judged_by
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
 from allocpool.runtimes.discovery import find_javac, find_runtimes
-from allocpool.studies.your_workload import check, packets, saved, story
-from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
+from allocpool.studies.your_workload import check, claims, reader, story
+from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Machine, advise
 from allocpool.studies.your_workload.course import more_to_stand
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import Recording, read_recording
@@ -37,7 +38,7 @@ NOTHING_GIVEN: dict[str, Any] = dict.fromkeys(OWN)
 KEYS = {"answer", "effect", "headroom", "turns_at", "minutes_more", "parameters"}
 
 
-class Laboratory:
+class Laboratory(Machine):
     """Trials with a known truth: ``ratio`` of allocation's cost, the rate at which half of the trials lose."""
 
     def __init__(
@@ -77,8 +78,12 @@ class Laboratory:
         )  # fmt: skip
         return self.records[spec]
 
-    def close(self) -> None:
-        self.closed = True
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self.closed = True
 
 
 def ask(laboratory: Laboratory, minutes: float | None = 10.0, **given: str) -> Advice:
@@ -306,17 +311,17 @@ def trials_of(facts: dict[str, object], column: str, alloc_ns: float, noise: flo
 def test_the_articles_packets_are_set_against_the_same_as_messages(alloc_ns: float, noise: float, says: str) -> None:
     messages = trials_of(MESSAGES, "cpu_ns_per_message", alloc_ns, noise)
     batch = trials_of(PACKETS, "cpu_ns_per_packet", 300.0, noise)
-    found = packets.alike(messages, batch)
-    assert packets.table(found)["the two"].tolist() == [says, says]
+    found = claims.alike(messages, batch)
+    assert claims.alike_table(found)["the two"].tolist() == [says, says]
     assert found[0].larger.decision.ratio == pytest.approx(2.5, rel=noise)
 
 
 @pytest.mark.parametrize("apart", [{"heap_mb": 410}, {"queue_size": 5}, {"case": "C"}, {"status": "failed"}])
 def test_packets_of_another_set_up_are_not_the_same(apart: dict[str, object]) -> None:
     messages = trials_of(MESSAGES, "cpu_ns_per_message", 300.0)
-    found = packets.alike(messages, trials_of(PACKETS | apart, "cpu_ns_per_packet", 300.0))
+    found = claims.alike(messages, trials_of(PACKETS | apart, "cpu_ns_per_packet", 300.0))
     assert found == []
-    assert packets.table(found).empty
+    assert claims.alike_table(found).empty
 
 
 @pytest.mark.parametrize(
@@ -400,7 +405,7 @@ def test_parameters_are_understood_in_the_units_of_their_names() -> None:
 
 def test_an_advice_in_a_file_is_the_same_and_says_where_it_was_measured(tmp_path: Path) -> None:
     found, file = ask(Laboratory(lambda _: 1.4), minutes=6.0, kept="1%"), tmp_path / "advice.json"
-    saved.save(found, file)
+    reader.save(found, file)
     again = advice_for(NOTHING_GIVEN | {"saved": str(file)})
     assert again.as_json() | {"ended": found.ended} == found.as_json()
     assert again.of.trials == found.of.trials and again.turns
@@ -422,7 +427,7 @@ def test_a_file_that_holds_no_advice_is_a_line(tmp_path: Path, content: bytes | 
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(UserError, match=says) as caught:
-        saved.read(file)
+        reader.read(file)
     assert str(file) in str(caught.value) and "\n" not in str(caught.value)
 
 

@@ -132,7 +132,7 @@ def test_parts_add_up_to_the_slope_or_it_is_said(stack: float, noise: float, add
 
 
 def outcomes(trials: pd.DataFrame, set_up: str = echo_claims.NOW) -> dict[str, str]:
-    verdicts = echo_claims.evaluate(trials)
+    verdicts = echo_claims.of_campaign({"trials": trials})
     return {verdict.claim.id: verdict.outcome for verdict in verdicts if verdict.set_up == set_up}
 
 

@@ -21,7 +21,6 @@ import pytest
 from allocpool import home
 from allocpool.campaign import single
 from allocpool.errors import UserError
-from allocpool.studies.buffered_io import limits
 from allocpool.studies.buffered_io.specs import EchoSpec, Variant
 from allocpool.studies.buffered_io.study import EVERY_KEY
 from allocpool.studies.buffered_io.tables import PARTS, tidy_buffered_io
@@ -232,12 +231,12 @@ def test_wrong_settings_are_refused_in_one_line(settings: list[str], complaint: 
 
 def test_more_connections_than_the_machine_allows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 2048))
-    reason = limits.refusal(EchoSpec(server="cpp", io="epoll", connections=1900, seconds=1))
+    reason = EchoSpec(server="cpp", io="epoll", connections=1900, seconds=1).refused_here()
     assert reason is not None
     assert reason.startswith(
         "connections 1900: choose 1 to 1748 (limited by 2048 file descriptors a process; raise with"
     )
-    assert limits.refusal(EchoSpec(server="cpp", io="epoll", connections=1748, seconds=1)) is None
+    assert EchoSpec(server="cpp", io="epoll", connections=1748, seconds=1).refused_here() is None
 
 
 @pytest.mark.parametrize("key", EVERY_KEY)

@@ -13,7 +13,7 @@ import pytest
 
 from allocpool.errors import UserError
 from allocpool.files import locked, read_regular, replacing, write_atomically
-from allocpool.studies.your_workload import saved
+from allocpool.studies.your_workload import reader
 from allocpool.trial.runner import alone
 
 KEPT = "somebody's"
@@ -43,7 +43,7 @@ NO_FILES: dict[str, Callable[[Path], None]] = {
 }
 ACTS: dict[str, Callable[[Path], object]] = {
     "write": lambda path: write_atomically(path, "new"),
-    "save": lambda path: saved.checked_path(str(path)),
+    "save": lambda path: reader.checked_path(str(path)),
     "lock": lambda path: locked(path).__enter__(),
 }
 

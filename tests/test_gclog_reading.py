@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from allocpool.errors import UserError
 from allocpool.gclog import GcLog, read_gc_log, self_check, summarise
 from allocpool.gclog.command import gclog_command
-from allocpool.gclog.tables import CONCURRENT_PHASES, HEAP, PAUSES, SAFEPOINTS, STALLS
+from allocpool.gclog.tables import HEAP, PAUSES, SAFEPOINTS, STALLS
 
 LOGS = Path(__file__).parent / "golden" / "logs"
 SAME_RUN = "17-g1-decorations"
@@ -130,7 +130,7 @@ def test_what_a_log_is_wrapped_in_changes_nothing_and_is_said(
     content = golden_bytes("17-g1-steady")
     plain = read_gc_log(write(tmp_path, content, "plain.log"))
     assert not plain.stripped.utf_16 and plain.stripped.json_lines == 0
-    monkeypatch.setattr("allocpool.gclog.wrapping.BLOCK_BYTES", 9_999)  # an odd number parts what is two bytes wide
+    monkeypatch.setattr("allocpool.gclog.lines.BLOCK_BYTES", 9_999)  # an odd number parts what is two bytes wide
     wrapped = wrap(content)
     log = read_gc_log(write(tmp_path, wrapped))
     assert log.pauses.equals(plain.pauses) and log.safepoints.equals(plain.safepoints)
@@ -178,7 +178,7 @@ STOPPED = (
 def test_two_runs_in_one_file_are_summed_apart(
     second: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("allocpool.gclog.wrapping.BLOCK_BYTES", block)
+    monkeypatch.setattr("allocpool.gclog.lines.BLOCK_BYTES", block)
     path = write(tmp_path, RUN + second)
     told = json.loads(CliRunner().invoke(gclog_command, [str(path), "--json"]).output)
     assert [(one["pauses"], one["pause_total_ms"]) for one in told] == [(3, 60.0), (3, 60.0)]
@@ -209,7 +209,7 @@ def test_parts_of_a_rotated_log_are_summed_as_one_run(tmp_path: Path) -> None:
 def test_lines_across_blocks_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = golden_bytes("25-g1-steady")
     whole = read_gc_log(write(tmp_path, content))
-    monkeypatch.setattr("allocpool.gclog.wrapping.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("allocpool.gclog.lines.BLOCK_BYTES", 1000)
     pieces = read_gc_log(write(tmp_path, content))
     assert pieces.pauses.equals(whole.pauses) and pieces.safepoints.equals(whole.safepoints)
     assert pieces.span_ns == whole.span_ns
@@ -320,7 +320,7 @@ def test_two_outputs_of_one_run_with_the_same_decorations_are_counted_once(name:
     content = golden_bytes(name)
     once = read_gc_log(write(tmp_path, content, "once.log"))
     log = read_gc_log(write(tmp_path, b"".join(line * 2 for line in content.splitlines(keepends=True))))
-    for table in ("pauses", "safepoints", "stalls", "concurrent_phases", "heap"):
+    for table in ("pauses", "safepoints", "stalls", "heap"):
         assert getattr(log, table).equals(getattr(once, table))
     assert once.repeated == 0 and log.repeated >= len(once.pauses) > 0
     assert log.unread_count == once.unread_count
@@ -351,8 +351,8 @@ def test_a_heap_over_its_capacity_is_found(tmp_path: Path) -> None:
 
 def checked(log: GcLog) -> list[pd.DataFrame]:
     """The tables of a log, held against their schemas."""
-    tables = (log.pauses, log.safepoints, log.stalls, log.concurrent_phases, log.heap)
-    schemas = (PAUSES, SAFEPOINTS, STALLS, CONCURRENT_PHASES, HEAP)
+    tables = (log.pauses, log.safepoints, log.stalls, log.heap)
+    schemas = (PAUSES, SAFEPOINTS, STALLS, HEAP)
     return [schema.validate(table) for schema, table in zip(schemas, tables, strict=True)]
 
 

@@ -49,7 +49,7 @@ from allocpool.studies.allocation import claims as allocation
 from allocpool.studies.batch import claims as batch
 from allocpool.studies.buffered_io import claims as buffered_io
 from allocpool.studies.pauses import claims as pauses
-from allocpool.studies.pauses import gc_table
+from allocpool.studies.pauses import story as pauses_story
 from allocpool.studies.realtime import claims as realtime
 from allocpool.studies.realtime.cells import published_cells
 from allocpool.studies.stream import claims as stream
@@ -269,21 +269,18 @@ def every_verdict(of: str) -> list[Verdict]:
         return batch.evaluate(made)
     if of == "pauses":
         collections = made[["trial_id"]].assign(
-            window_s=2.0, collections=4, pause_total_ms=100.0, pause_mean_ms=20.0, pause_max_ms=50.0, left_mb=np.nan
-        )
-        table = gc_table.per_trial(made.assign(live_objects=10**6), collections)
-        assert len(table)
-        points = pd.DataFrame(
-            columns=["configuration", "language", "strategy", "collector", "measure", "live_objects", "cost_ns"]
-        )
-        fits = pd.DataFrame(columns=[*points.columns, "n", "fit"])
-        return pauses.evaluate(made.assign(live_objects=10**6), collections, points, fits)
+            window_s=2.0, collections=4, pauses=4, pause_total_ms=100.0, pause_mean_ms=20.0, pause_max_ms=50.0,
+            left_mb=np.nan, forced_full_ms=np.nan,
+        )  # fmt: skip
+        made = made.assign(live_objects=10**6)
+        assert len(pauses_story.per_trial(made, collections))
+        return pauses.of_campaign({"trials": made, "collections": collections, "cpu": empty["cpu"]})
     if of == "realtime":
         return realtime.evaluate(published_cells(), published_cells().iloc[:0].assign(status=""))
     if of == "allocation":
         return allocation.evaluate(allocation.published_as_trials())
     if of == "buffered_io":
-        return buffered_io.evaluate(empty["trials"])
+        return buffered_io.of_campaign(empty)
     return stream.verdicts(empty, 10.0)
 
 

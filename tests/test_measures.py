@@ -15,9 +15,8 @@ from allocpool import gclog
 from allocpool.evidence.claims import NOT_TESTED, OPEN, REFUTED, REPRODUCED, Verdict, judge
 from allocpool.packets.comparisons import NOW, THEN
 from allocpool.studies.pauses import claims, overhead, scaling
-from allocpool.studies.pauses.attribution import UNKNOWN, attribute
 from allocpool.studies.pauses.scaling import fit_live_set
-from allocpool.studies.pauses.tables import left_mb
+from allocpool.studies.pauses.tables import UNKNOWN, attribute, left_mb
 from allocpool.trial.stops import read_stops
 
 MS = 1_000_000

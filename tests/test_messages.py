@@ -159,7 +159,7 @@ def test_fitted_classes_waste_least() -> None:
         every = (tuple(some) for some in itertools.combinations(bounds, most) if some[-1] == bounds[-1])
         assert taken(fitted) == pytest.approx(min(map(taken, every)))
     wide = distribution.parse_sizes("lognormal:2000:1.5")
-    fitted, powers = distribution.fitted_classes(wide), distribution.power_of_two_classes(wide)
+    fitted, powers = distribution.fitted_classes(wide), distribution.classes_of("power_of_two", wide)
     assert len(fitted) <= distribution.FITTED_CLASSES and fitted[-1] >= wide[-1][0]
     assert sum(distribution.class_weights(powers, wide)) == pytest.approx(1)
 

@@ -10,11 +10,10 @@ import pytest
 
 from allocpool.campaign import campaign
 from allocpool.evidence.trials import counted, disturbed_by, finished
-from allocpool.machine.activity import Activity
 from allocpool.packets.cells import cells
 from allocpool.trial import noise
-from allocpool.trial.jit import Compilations, read_jit_log
-from allocpool.trial.noise import Noise, Pace, PaceMeter, disturbance
+from allocpool.trial.jvm_logs import Compilations, read_jit_log
+from allocpool.trial.noise import Activity, Noise, Pace, PaceMeter, disturbance
 
 LIMIT = 0.1
 QUIET: dict[str, Any] = {

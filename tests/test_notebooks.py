@@ -82,7 +82,7 @@ def test_default_parameters_open_the_quick_profile(study: str) -> None:
 @pytest.mark.parametrize("profile", profiles.names())
 def test_all_studies_of_a_profile_ask_for_the_same_effect(profile: str) -> None:
     asked = {each.profile.effect_that_matters for each in campaign.all_of_profile(profile)}
-    assert asked == {1.25 if profile == "quick" else EFFECT}
+    assert asked == {EFFECT}
 
 
 def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from allocpool import decisions
 from allocpool.evidence import claims
 from allocpool.pace import paces
-from allocpool.studies.instrument import errors, proof
+from allocpool.studies.instrument import proof, story
 
 
 def test_many_campaigns_at_once_are_judged_as_one_by_one() -> None:
@@ -44,7 +44,7 @@ def test_intervals_that_verdicts_rest_on_hold_the_truth_and_the_others_are_marke
     assert len(both) == len(again.dropna(subset=["repetitions"]))
     spread = np.sqrt((both["holds"] * (1 - both["holds"])).clip(lower=0.002) / 500)
     assert ((both["holds"] - both["holds_again"]).abs() < 5 * spread).all()
-    assert errors.coverage_table().map(lambda cell: "*" in str(cell)).to_numpy().any()
+    assert story.coverage_table().map(lambda cell: "*" in str(cell)).to_numpy().any()
 
 
 def test_quiet_cells_are_seen_sharper_than_noisy_ones() -> None:
@@ -52,7 +52,7 @@ def test_quiet_cells_are_seen_sharper_than_noisy_ones() -> None:
     five = seen[seen["n"] == 5].set_index("third")["ours"]
     assert five["quiet"] < five["usual"] < five["noisy"]
     assert np.isinf(seen.loc[seen["n"] == 3, "ours"].to_numpy(dtype=np.float64)).all()
-    assert "none" in errors.power_table().to_numpy()
+    assert "none" in story.power_table().to_numpy()
 
 
 def test_a_campaign_finds_what_differs() -> None:

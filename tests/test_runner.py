@@ -24,7 +24,7 @@ from allocpool import home
 from allocpool.campaign import campaign, single
 from allocpool.errors import UserError
 from allocpool.trial import runner
-from allocpool.trial.log_whole import log_fault
+from allocpool.trial.jvm_logs import log_fault
 from allocpool.trial.record import GC_LOG, RESULT, Launch, TrialRecord
 from allocpool.trial.runner import alone, child_environment, shuffled_in_blocks
 

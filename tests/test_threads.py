@@ -17,7 +17,7 @@ from shared_jvm import records_of
 from allocpool.campaign import single
 from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
-from allocpool.compile import sharing_library
+from allocpool.compile import native_library
 from allocpool.errors import UserError
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
 from allocpool.packets.comparisons import IN_CPP, NOW, THEN
@@ -314,7 +314,7 @@ def test_adaptive_trials_go_to_where_losses_begin_and_batch_stays_as_planned(dat
 @pytest.mark.parametrize(("apart", "kind"), [(0, "true_sharing"), (8, "false_sharing"), (64, None), (128, None)])
 def test_the_simulated_cache_knows_what_two_counters_share(apart: int, kind: str | None) -> None:
     """Of one counter every miss but the first ones brings a value; of two in a line none does; apart there is none."""
-    built = sharing_library()
+    built = native_library("sharing")
     ffi, library = native.load({"native": {"header": str(built.header), "library": str(built.library)}})
     rounds, misses, error = 1000, ffi.new("ap_sharing_misses*"), ffi.new("char[]", native.MESSAGE_BYTES)
     assert library.ap_sharing_counters(apart, rounds, misses, error, native.MESSAGE_BYTES) == 0, ffi.string(error)

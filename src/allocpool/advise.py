@@ -9,10 +9,8 @@ from typing import Any
 import click
 
 from allocpool.campaign.sequential import minutes_from
-from allocpool.studies.your_workload import saved
-from allocpool.studies.your_workload.advice import advise
-from allocpool.studies.your_workload.laboratory import Machine
-from allocpool.studies.your_workload.reader import workload_of
+from allocpool.studies.your_workload import reader
+from allocpool.studies.your_workload.advice import Machine, advise
 from allocpool.studies.your_workload.story import report
 from allocpool.studies.your_workload.workload import SETTINGS
 
@@ -71,14 +69,14 @@ def _advise(
     """
     minutes = MINUTES if minutes is None else minutes
     limit = None if re.fullmatch(r"0*\.?0+", minutes) else minutes_from(minutes)
-    file = None if save is None else saved.checked_path(save)
+    file = None if save is None else reader.checked_path(save)
     stated = {key: value for key, value in given.items() if value not in (None, ())}
-    workload, notes = workload_of(stated, pcap, jfr)
+    workload, notes = reader.workload_of(stated, pcap, jfr)
     advice = advise(workload, limit, Machine(starts=limit is not None), notes)
     click.echo(json.dumps(advice.as_json(), indent=1) if as_json else report(advice))
-    saved.keep(advice)
+    reader.keep(advice)
     if file is not None:
-        saved.save(advice, file)
+        reader.save(advice, file)
 
 
 advise_command = click.Command(

@@ -154,14 +154,14 @@ def advice(
 
     from allocpool.machine.host import read_host
     from allocpool.studies.your_workload import check
-    from allocpool.studies.your_workload.laboratory import Machine
+    from allocpool.studies.your_workload.advice import Machine
 
     if unknown := [name for name in names if name not in check.WORKLOADS]:
         raise unknown_choice("workload", unknown[0], check.WORKLOADS)
-    laboratory = Machine(starts=not on_record)
+    machine = Machine(starts=not on_record)
     for name in names or check.WORKLOADS:
         lengths = (None, None) if on_record else (minutes or check.MINUTES, long_minutes or check.LONG_MINUTES)
-        found, long = check.check(name, lengths[0], lengths[1], laboratory)
+        found, long = check.check(name, lengths[0], lengths[1], machine)
         if not found.trials and not long.trials:
             click.echo(f"{name:10} nothing is on record")
             continue

@@ -3,22 +3,18 @@
 from allocpool.compile.java import JavaBuild, check_module, java_classpath, java_classpaths
 from allocpool.compile.native import (
     NativeBuild,
-    echo_library,
     native_library,
     native_library_if_built,
     settings_of_tests,
-    sharing_library,
+    source_set_of,
 )
-from allocpool.compile.sources import ECHO, SHARING, code_hash, java_modules, module_release, source_sets
+from allocpool.compile.sources import code_hash, java_modules, module_release, source_sets
 
 __all__ = [
-    "ECHO",
-    "SHARING",
     "JavaBuild",
     "NativeBuild",
     "check_module",
     "code_hash",
-    "echo_library",
     "java_classpath",
     "java_classpaths",
     "java_modules",
@@ -26,6 +22,6 @@ __all__ = [
     "native_library",
     "native_library_if_built",
     "settings_of_tests",
-    "sharing_library",
+    "source_set_of",
     "source_sets",
 ]

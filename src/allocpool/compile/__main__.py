@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from allocpool.compile import check_module, echo_library, java_classpaths, java_modules, native_library
+from allocpool.compile import check_module, java_classpaths, java_modules, native_library
 from allocpool.errors import UserError
 from allocpool.runtimes.discovery import find_javac
 
@@ -17,7 +17,7 @@ _LITMUS = "-jcstress"
 
 
 def main() -> int:
-    """Builds everything, side by side; says what was left out and why. Returns the exit status."""
+    """Build everything, side by side, print what was left out and why, and return the exit status."""
     try:
         javac = find_javac()
         buildable = []
@@ -32,10 +32,8 @@ def main() -> int:
         # Each waits for compilers most of the time, in processes of their own.
         with ThreadPoolExecutor() as pool:
             java = pool.submit(java_classpaths, buildable)
-            libraries = {"native": pool.submit(native_library), "echo": pool.submit(echo_library)}
-            for name, library in libraries.items():
-                native = library.result()
-                print(f"{name}: {native.library} ({native.compiler_version}; {native.flags})")
+            for native in pool.map(native_library, ("packets", "echo")):
+                print(f"{native.library.name}: {native.library} ({native.compiler_version}; {native.flags})")
             for module, build in java.result().items():
                 print(f"{module}: {build.classpath[0]} (release {build.release}, javac {build.javac_version})")
     except UserError as error:

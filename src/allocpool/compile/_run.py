@@ -1,17 +1,21 @@
-"""One build step: a command whose output goes to a log, and whose failure is one line that names it."""
+"""What builds share: a step, whose output goes to a log and whose failure is one line, and how a result is kept."""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from allocpool.errors import UserError
 from allocpool.machine.guard import guarded, start_guard
 
+RECORD = "build.json"
 _LONGEST_LINE = 300
-
 _PLACE = re.compile(r"\.\w+:[\[\d]")
 """A file and a line in it, as compilers write them: ``a.cpp:3:1`` or ``A.java:[3,1]``."""
 
@@ -25,12 +29,8 @@ class StepFailed(Exception):
 
 
 def step(command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
-    """Runs ``command`` and appends what it prints to ``log``.
-
-    Raises:
-        UserError: the program is not there.
-        StepFailed: it ended with an error.
-    """
+    """Run ``command`` and append what it prints to ``log``; UserError where the program is not there, StepFailed where
+    it ended with an error."""
     log.parent.mkdir(parents=True, exist_ok=True)
     words = [str(word) for word in command]
     with log.open("a", encoding="utf-8") as file:
@@ -40,13 +40,9 @@ def step(command: Sequence[str | Path], log: Path, environment: Mapping[str, str
         try:
             start_guard()
             child = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                env=environment,
+                words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, env=environment,
                 start_new_session=True,
-            )
+            )  # fmt: skip
             with guarded(child):
                 status = child.wait()
         except FileNotFoundError as error:
@@ -57,8 +53,19 @@ def step(command: Sequence[str | Path], log: Path, environment: Mapping[str, str
             raise StepFailed(output.read().decode("utf-8", "replace"), status)
 
 
+def keep(build: Any, files: Iterable[Path], folder: Path, scratch: Path) -> None:
+    """Move files, with the record ``build`` (a dataclass) of how they were made, to their folder in one step."""
+    scratch.mkdir()
+    for file in files:
+        shutil.copy2(file, scratch / file.name)
+    (scratch / RECORD).write_text(json.dumps(asdict(build), indent=2, default=str) + "\n", encoding="utf-8")
+    if folder.exists():
+        shutil.rmtree(folder)
+    scratch.rename(folder)
+
+
 def telling_line(output: str, status: int) -> str:
-    """The first error that names a place in a source, else the first error at all, else the last line."""
+    """Return the first error that names a place in a source, else the first error, else the last line."""
     lines = [line.strip().removeprefix("[ERROR]").strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower() or _PLACE.search(line)]
     placed = [line for line in errors if _PLACE.search(line) and "warning" not in line.lower()]

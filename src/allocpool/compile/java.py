@@ -12,32 +12,26 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from allocpool import home
-from allocpool.compile._run import StepFailed, step
+from allocpool.compile._run import RECORD, StepFailed, keep, step
 from allocpool.compile.sources import code_hash, java_modules, java_sources, module_release, with_siblings
 from allocpool.errors import UserError, unknown_choice
 from allocpool.files import locked
 from allocpool.runtimes.discovery import OBEYED, Runtime, find_javac
 
 _COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-_RECORD = "build.json"
 _OFFLINE = "in offline mode"
 """What Maven says when only a download is missing."""
 
 
 @dataclass(frozen=True)
 class JavaBuild:
-    """The compiled jars of one Maven module and what they were made with.
+    """The compiled jars of one Maven module (folder under ``workloads/``), its own first, and what they were made with.
 
-    Attributes:
-        module: folder name under ``workloads/``.
-        classpath: its jar first, then the jars it depends on.
-        code_hash: hash of its sources and its siblings' (``code_hash("<module>-java")``).
-        release: the Java release it is compiled for: it runs on that and on newer ones.
-        javac_version: the JDK that compiled it.
+    ``code_hash`` is of its sources and its siblings'. It runs on Java ``release``, for which it is compiled, and newer.
     """
 
     module: str
@@ -48,11 +42,8 @@ class JavaBuild:
 
 
 def check_module(module: str, javac: Runtime) -> None:
-    """Refuses a module that does not exist or that this compiler is too old for.
-
-    Raises:
-        UserError: names the modules, or the JDK that is needed.
-    """
+    """Refuse a module that does not exist or that this compiler is too old for; UserError names the modules, or the JDK
+    that is needed."""
     if module not in java_modules():
         raise unknown_choice("Java module", module, java_modules())
     release = module_release(module)
@@ -64,7 +55,7 @@ def check_module(module: str, javac: Runtime) -> None:
 
 
 def java_classpath(module: str) -> JavaBuild:
-    """The jars of ``module`` from the sources as they are now; builds them if they are not there yet.
+    """Return the jars of ``module`` from the sources as they are now; builds them if they are not there yet.
 
     Raises:
         UserError: no such module, no JDK new enough, no Maven, or the build failed; names the log.
@@ -73,7 +64,7 @@ def java_classpath(module: str) -> JavaBuild:
 
 
 def java_classpaths(modules: Sequence[str]) -> dict[str, JavaBuild]:
-    """Like :func:`java_classpath` for several modules: what is missing is built by one run of Maven."""
+    """Do as `java_classpath` for several modules: what is missing is built by one run of Maven."""
     javac = find_javac()
     for module in modules:
         check_module(module, javac)
@@ -86,7 +77,7 @@ def java_classpaths(modules: Sequence[str]) -> dict[str, JavaBuild]:
 
 
 def _load(folder: Path) -> JavaBuild:
-    record = JavaBuild(**json.loads((folder / _RECORD).read_text(encoding="utf-8")))
+    record = JavaBuild(**json.loads((folder / RECORD).read_text(encoding="utf-8")))
     # The checkout may have moved since.
     return replace(record, classpath=tuple(folder / Path(jar).name for jar in record.classpath))
 
@@ -97,7 +88,7 @@ def _folder(module: str, javac: Runtime) -> Path:
 
 
 def _is_built(module: str, javac: Runtime) -> bool:
-    return (_folder(module, javac) / _RECORD).is_file()
+    return (_folder(module, javac) / RECORD).is_file()
 
 
 def _build(modules: list[str], javac: Runtime) -> None:
@@ -137,25 +128,18 @@ def _copy_sources(tree: Path) -> None:
         shutil.copy2(file, target)
 
 
-def _keep(module: str, tree: Path, result: Path, javac: Runtime, log: Path) -> None:
-    """Moves the jars of one module to their final folder in one step."""
+def _keep(module: str, tree: Path, scratch: Path, javac: Runtime, log: Path) -> None:
     folder = _folder(module, javac)
     target = tree / module / "target"
     jar = target / f"{module}.jar"
     if not jar.is_file():
         raise UserError(f"the Java module {module} could not be built: Maven made no {module}.jar (log: {log})")
-    result.mkdir()
-    dependencies = sorted((target / "dependency").glob("*.jar"))
-    for file in (jar, *dependencies):
-        shutil.copy2(file, result / file.name)
-    record = JavaBuild(
+    jars = [jar, *sorted((target / "dependency").glob("*.jar"))]
+    build = JavaBuild(
         module=module,
-        classpath=tuple(folder / file.name for file in (jar, *dependencies)),
+        classpath=tuple(folder / file.name for file in jars),
         code_hash=code_hash(f"{module}-java"),
         release=max(module_release(name) for name in with_siblings(module)),
         javac_version=javac.version,
     )
-    (result / _RECORD).write_text(json.dumps(asdict(record), indent=2, default=str) + "\n", encoding="utf-8")
-    if folder.exists():
-        shutil.rmtree(folder)
-    result.rename(folder)
+    keep(build, jars, folder, scratch)

@@ -14,28 +14,27 @@ import shlex
 import shutil
 import sys
 import tempfile
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from allocpool import home
-from allocpool.compile._run import StepFailed, step
-from allocpool.compile.sources import ECHO, SHARING, code_hash
+from allocpool.compile._run import RECORD, StepFailed, keep, step
+from allocpool.compile.sources import code_hash
 from allocpool.errors import UserError
 from allocpool.files import locked
-from allocpool.machine.allocators import Boost, find_boost
+from allocpool.machine.allocators import find_boost
 from allocpool.machine.compiler import find_compiler, output_of
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
-LIBRARY = f"liballocpool_native{_SUFFIX}"
-DRIVER = "packets_driver"
-_RECORD = "build.json"
+_OBJECTS = "liballocpool_objects.a"
 
 
 class _Project(NamedTuple):
     """One CMake project: where it is, what of it is kept."""
 
     name: str
+    """Of its folder of builds."""
     sources: str
     """Name of its source set."""
     folder: str
@@ -44,31 +43,35 @@ class _Project(NamedTuple):
     header: str
     programs: tuple[str, ...] = ()
     archives: tuple[str, ...] = ()
+    host_cpu: bool = False
+    """Compiled for this machine's CPU, as by a JVM, not for every CPU of the family."""
 
 
-_OBJECTS = "liballocpool_objects.a"
-_PACKETS = _Project("native", "native", "", LIBRARY, "include/allocpool.h", (DRIVER,), (_OBJECTS,))
-_ECHO = _Project(
-    "echo", ECHO, "echo", f"liballocpool_echo{_SUFFIX}", "echo/include/allocpool_echo.h", ("allocpool_load",)
+_PACKETS = _Project(
+    "native", "native", "", f"liballocpool_native{_SUFFIX}", "include/allocpool.h", ("packets_driver",), (_OBJECTS,)
 )
-_SHARING = _Project(
-    "sharing", SHARING, "sharing", f"liballocpool_sharing{_SUFFIX}", "sharing/include/allocpool_sharing.h"
-)
+_PROJECTS = {
+    "packets": _PACKETS,
+    "packets-host": _PACKETS._replace(host_cpu=True),
+    "echo": _Project(
+        "echo", "echo-native", "echo", f"liballocpool_echo{_SUFFIX}", "echo/include/allocpool_echo.h",
+        ("allocpool_load",),
+    ),
+    "sharing": _Project(
+        "sharing", "sharing-native", "sharing", f"liballocpool_sharing{_SUFFIX}",
+        "sharing/include/allocpool_sharing.h",
+    ),
+}  # fmt: skip
+"""``echo`` is the echo server with the load generator, ``sharing`` the workload on many threads before a simulated
+cache."""
 
 
 @dataclass(frozen=True)
 class NativeBuild:
-    """A compiled native library and what it was made with.
+    """A compiled native library, with its C header as it was then, and what it was made with.
 
-    Attributes:
-        library: the shared library.
-        header: the C header that belongs to it, as it was when it was built.
-        code_hash: hash of its sources (``code_hash("native")``).
-        compiler: path of the C++ compiler.
-        compiler_version: the first line it says of itself.
-        flags: what it was called with for the library's first source file.
-        programs: executables that belong to it, by name. Beside the packets library that is ``DRIVER``, a process that
-            receives a number of packets and ends, for tools that count over a whole process.
+    ``flags`` are those of its first source file. ``programs``: executables that belong to it, by name;
+    ``packets_driver`` receives a number of packets and ends, for tools that count over a process.
     """
 
     library: Path
@@ -80,112 +83,75 @@ class NativeBuild:
     programs: dict[str, Path] = field(default_factory=dict)
 
 
-def native_library(*, host_cpu: bool = False) -> NativeBuild:
-    """The native library of the sources as they are now; builds it if it is not there yet.
+def source_set_of(project: str) -> str:
+    """Return the name that `code_hash` has for the sources of a project."""
+    return _PROJECTS[project].sources
 
-    Like any program that is handed out it runs on every CPU of the family. ``host_cpu`` compiles for this machine's CPU
-    instead, as a JVM does.
+
+def native_library(project: str = "packets") -> NativeBuild:
+    """Return a project's library of the sources as they are now; builds it if it is not there yet.
 
     Raises:
         UserError: no compiler or no CMake, or the build failed; names the log.
     """
-    return _built(_PACKETS, host_cpu)
+    planned = _planned(_PROJECTS[project])
+    folder = planned.library.parent
+    if not (folder / RECORD).is_file():
+        with locked(folder.with_name(".lock")):
+            if not (folder / RECORD).is_file():
+                _build(_PROJECTS[project], planned, folder)
+    return _recorded(planned)
 
 
 def native_library_if_built() -> NativeBuild | None:
-    """Like `native_library`, but builds nothing: None where that would, or could not."""
+    """Return the packets library as `native_library` does, but build nothing: None where that would, or could not."""
     try:
-        folder, *_ = _folder(_PACKETS)
-    except UserError:
+        return _recorded(_planned(_PACKETS))
+    except (UserError, FileNotFoundError):
         return None
-    return _record(folder) if (folder / _RECORD).is_file() else None
 
 
 def settings_of_tests() -> list[str]:
-    """What CMake is given so that the tests in C++ are linked with the very objects that trials run, made if need be.
-
-    Raises:
-        UserError: no compiler or no CMake, or the build failed; names the log.
-    """
-    objects = native_library().library.parent / _OBJECTS
-    return [f"-DALLOCPOOL_OBJECTS={objects}", _boost_setting(find_boost())]
+    """Return what CMake is given so that the tests in C++ are linked with the very objects that trials run, made if
+    need be; errors as of `native_library`."""
+    return [f"-DALLOCPOOL_OBJECTS={native_library().library.with_name(_OBJECTS)}", _boost_setting()]
 
 
-def _boost_setting(boost: Boost | None) -> str:
+def _boost_setting() -> str:
+    boost = find_boost()
     return f"-DALLOCPOOL_BOOST={boost.include if boost else 'ALLOCPOOL_BOOST-NOTFOUND'}"
 
 
-def echo_library() -> NativeBuild:
-    """The C++ echo server with the load generator, of the sources as they are now.
-
-    Raises:
-        UserError: no compiler or no CMake, or the build failed; names the log.
-    """
-    return _built(_ECHO)
-
-
-def sharing_library() -> NativeBuild:
-    """The workload on many threads before a simulated cache, of the sources as they are now.
-
-    Raises:
-        UserError: no compiler or no CMake, or the build failed; names the log.
-    """
-    return _built(_SHARING)
-
-
-def _folder(project: _Project, host_cpu: bool = False) -> tuple[Path, str, str, str, Boost | None]:
-    """Where the build of the sources as they are now belongs, their hash, compiler, its version, and Boost."""
+def _planned(project: _Project) -> NativeBuild:
+    """The build of the sources as they are now, but for its flags; its folder is named after what it is made with."""
     compiler, version = find_compiler()
     sources = code_hash(project.sources)
-    boost = find_boost() if project is _PACKETS else None
+    boost = find_boost() if project.sources == "native" else None
     environment = [boost.version if boost else "", os.environ.get("CXXFLAGS", ""), platform.machine()]
-    environment += [_host_cpu(compiler)] if host_cpu else []
+    if project.host_cpu:  # the folder of builds may be another machine's, too
+        environment.append(output_of([compiler, "-march=native", "-dM", "-E", "-x", "c++", "-"])[1])
     made_with = json.dumps([sources, compiler, version, *environment])
     folder = home.build_dir() / project.name / hashlib.sha256(made_with.encode()).hexdigest()[:16]
-    return folder, sources, compiler, version, boost
+    return NativeBuild(
+        library=folder / project.library, header=folder / Path(project.header).name, code_hash=sources,
+        compiler=compiler, compiler_version=version, flags="",
+        programs={name: folder / name for name in project.programs},
+    )  # fmt: skip
 
 
-def _built(project: _Project, host_cpu: bool = False) -> NativeBuild:
-    folder, sources, compiler, version, boost = _folder(project, host_cpu)
-    if not (folder / _RECORD).is_file():
-        with locked(home.build_dir() / project.name / ".lock"):
-            if not (folder / _RECORD).is_file():
-                _build(project, folder, sources, compiler, version, boost, host_cpu)
-    return _record(folder)
+def _recorded(planned: NativeBuild) -> NativeBuild:
+    record = json.loads(planned.library.with_name(RECORD).read_text(encoding="utf-8"))
+    return replace(planned, flags=record["flags"])
 
 
-def _record(folder: Path) -> NativeBuild:
-    record = NativeBuild(**json.loads((folder / _RECORD).read_text(encoding="utf-8")))
-    # The checkout may have moved since.
-    return replace(
-        record,
-        library=folder / Path(record.library).name,
-        header=folder / Path(record.header).name,
-        programs={name: folder / Path(path).name for name, path in record.programs.items()},
-    )
-
-
-def _host_cpu(compiler: str) -> str:
-    """What this machine's CPU means to the compiler: the folder of builds may be another machine's, too."""
-    return output_of([compiler, "-march=native", "-dM", "-E", "-x", "c++", "-"])[1]
-
-
-def _build(
-    project: _Project,
-    folder: Path,
-    sources: str,
-    compiler: str,
-    version: str,
-    boost: Boost | None,
-    host_cpu: bool,
-) -> None:
+def _build(project: _Project, planned: NativeBuild, folder: Path) -> None:
     for place in (home.native_dir(), folder):
         if '"' in str(place):
             raise UserError(f"CMake can't build in a folder with a double quote in its name: rename {place}")
-    log = folder.parent / "build.log"
+    log = folder.with_name("build.log")
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:
-        tree, result = Path(temporary) / "tree", Path(temporary) / "result"
+        tree = Path(temporary) / "tree"
         configure: list[str | Path] = [
             "cmake",
             "-S",
@@ -194,12 +160,9 @@ def _build(
             tree,
             "-DCMAKE_BUILD_TYPE=Release",
         ]
-        configure += [
-            f"-DCMAKE_CXX_COMPILER={compiler}",
-            "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
-        ]
-        if project is _PACKETS:
-            configure += [_boost_setting(boost), f"-DALLOCPOOL_HOST_CPU={'ON' if host_cpu else 'OFF'}"]
+        configure += [f"-DCMAKE_CXX_COMPILER={planned.compiler}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+        if project.sources == "native":
+            configure += [_boost_setting(), f"-DALLOCPOOL_HOST_CPU={'ON' if project.host_cpu else 'OFF'}"]
         configure += ["-G", "Ninja"] if shutil.which("ninja") else []
         files = (project.library, *project.programs, *project.archives)
         targets = [name.removeprefix("lib").removesuffix(_SUFFIX).removesuffix(".a") for name in files]
@@ -208,31 +171,15 @@ def _build(
             step(["cmake", "--build", tree, "--target", *targets, "--parallel", str(os.cpu_count() or 1)], log)
         except StepFailed as failure:
             raise UserError(f"the native library could not be built: {failure} (log: {log})") from failure
-        result.mkdir()
-        for name in files:
-            built = next((path for path in tree.rglob(name) if path.is_file()), None)
-            if built is None:
-                raise UserError(f"the native library could not be built: CMake made no {name} (log: {log})")
-            shutil.copy2(built, result / name)
-        header = home.native_dir() / project.header
-        shutil.copy2(header, result / header.name)
-        record = NativeBuild(
-            library=folder / project.library,
-            header=folder / header.name,
-            code_hash=sources,
-            compiler=compiler,
-            compiler_version=version,
-            flags=_flags(tree),
-            programs={name: folder / name for name in project.programs},
-        )
-        (result / _RECORD).write_text(json.dumps(asdict(record), indent=2, default=str) + "\n", encoding="utf-8")
-        if folder.exists():
-            shutil.rmtree(folder)
-        result.rename(folder)
+        built = {path.name: path for path in tree.rglob("*") if path.name in files and path.is_file()}
+        if missing := [name for name in files if name not in built]:
+            raise UserError(f"the native library could not be built: CMake made no {missing[0]} (log: {log})")
+        found = replace(planned, flags=_flags(tree))
+        keep(found, [*built.values(), home.native_dir() / project.header], folder, Path(temporary) / "result")
 
 
 def _flags(tree: Path) -> str:
-    """The compiler's options for the first source file, without files, folders and definitions."""
+    """Return the compiler's options for the first source file, without files, folders and definitions."""
     commands = json.loads((tree / "compile_commands.json").read_text(encoding="utf-8"))
     words = shlex.split(commands[0]["command"])[1:]
     kept: list[str] = []

@@ -18,8 +18,12 @@ from xml.etree import ElementTree
 from allocpool import home
 from allocpool.errors import unknown_choice
 
-ECHO = "echo-native"
-SHARING = "sharing-native"
+_NATIVE = {
+    "native": ("cmake", "include", "src"),
+    "echo-native": ("echo", "cmake", "src"),
+    "sharing-native": ("sharing", "cmake", "include", "src"),
+}
+"""The folders of native sources that a library is made of, by source set; tests and benchmarks leave numbers alone."""
 _JAVA = "-java"
 _PYTHON = "allocpool."
 _POM = "{http://maven.apache.org/POM/4.0.0}"
@@ -31,19 +35,14 @@ def java_modules() -> tuple[str, ...]:
 
 
 def source_sets() -> tuple[str, ...]:
-    """The names that :func:`code_hash` takes, besides those of Python modules: ``native``, ``echo-native``,
-    ``sharing-native``, ``<module>-java``."""
-    return ("native", ECHO, SHARING, *(module + _JAVA for module in java_modules()))
+    """Return the names that `code_hash` takes, besides those of Python modules: of `_NATIVE`, and ``<module>-java``."""
+    return (*_NATIVE, *(module + _JAVA for module in java_modules()))
 
 
 def code_hash(*parts: str) -> str:
-    """One hash of the sources of ``parts``: 16 hexadecimal digits.
+    """Return one hash of the sources of ``parts``, 16 hexadecimal digits; UserError where there is no such set.
 
-    Args:
-        parts: names out of :func:`source_sets`, or dotted names of modules that children run; in any order.
-
-    Raises:
-        UserError: no such set.
+    ``parts``: names out of `source_sets`, or dotted names of modules that children run; in any order.
     """
     digest = hashlib.sha256()
     root = home.home()
@@ -68,27 +67,11 @@ def _files(part: str) -> Iterable[Path]:
         return child_sources(part)
     if part not in source_sets():
         raise unknown_choice("source set", part, source_sets())
-    if part == "native":
-        return native_sources()
-    if part in (ECHO, SHARING):
-        return sources_beside("echo" if part == ECHO else "sharing")
-    return java_sources(part.removesuffix(_JAVA))
-
-
-def native_sources() -> list[Path]:
-    """What the native library is made of; its tests and benchmarks leave its numbers alone."""
+    if part not in _NATIVE:
+        return java_sources(part.removesuffix(_JAVA))
     folder = home.native_dir()
-    return [
-        *folder.glob("CMakeLists.txt"),
-        *(file for name in ("cmake", "include", "src") for file in _below(folder / name)),
-    ]
-
-
-def sources_beside(project: str) -> list[Path]:
-    """What a project other than the packets library is made of: its own sources, flags, and sources that they share."""
-    folder = home.native_dir()
-    shared = ("cmake", "src") if project == "echo" else ("cmake", "include", "src")
-    return [file for name in (project, *shared) for file in _below(folder / name)]
+    own = folder.glob("CMakeLists.txt") if part == "native" else ()
+    return [*own, *(file for name in _NATIVE[part] for file in _below(folder / name))]
 
 
 def java_sources(module: str) -> list[Path]:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -74,8 +74,7 @@ class Judged(NamedTuple):
     effect: At
 
 
-@dataclass(frozen=True)
-class Ablation:
+class Ablation(NamedTuple):
     """What one change does; ``effect``: the ratio after it over that before."""
 
     asked: ChangedComparison
@@ -92,32 +91,29 @@ class Ablation:
             return TURNS
         if not self.effect.direction:
             return NOT_THE_CAUSE if self.effect.equivalent else OPEN
-        return PART if self._towards else FURTHER
-
-    @property
-    def _towards(self) -> bool:
-        if self.asked.within is None or self.before.ratio is None or self.after.ratio is None:
-            return self.effect.direction > 0
-        was, now = (abs(math.log(one.estimate)) for one in (self.before.ratio, self.after.ratio))
-        return now < was
+        towards = self.effect.direction > 0
+        if self.asked.within is not None and self.before.ratio is not None:
+            was, now = (abs(math.log(one.estimate)) for one in (self.before.ratio, self.after.ratio))
+            towards = now < was
+        return PART if towards else FURTHER
 
 
 def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the refuted and mixed verdicts that rest on trials."""
-    return [each for each in verdicts if each.outcome in (REFUTED, MIXED) and not _COMPARED.isdisjoint(each.evidence)]
-
-
-_COMPARED = {"larger", "found"}
-"""Columns of evidence by trials, one or the other."""
+    """Return the refuted and mixed verdicts that rest on trials: their evidence has one of two columns."""
+    rests = {"larger", "found"}
+    return [each for each in verdicts if each.outcome in (REFUTED, MIXED) and not rests.isdisjoint(each.evidence)]
 
 
 def ablations(asked: Sequence[Asked]) -> list[Ablation]:
     """Judge changes by the costs of trials."""
-    return judge([
-        (item, Judged(partial(_compared, item.before, item.within), partial(_compared, _after(item), item.within),
-                      partial(_effect, item)))
-        for item in asked
-    ])  # fmt: skip
+    judged = []
+    for item in asked:
+        sides: list[Any] = [
+            then if then is not None else was for was, then in zip(item.before, item.after, strict=True)
+        ]
+        before, after = (partial(_compared, each, item.within) for each in (item.before, Sides(*sides)))
+        judged.append((item, Judged(before, after, partial(_effect, item))))
+    return judge(judged)
 
 
 def judge(changes: Sequence[tuple[ChangedComparison, Judged]]) -> list[Ablation]:
@@ -130,12 +126,6 @@ def judge(changes: Sequence[tuple[ChangedComparison, Judged]]) -> list[Ablation]
     ]
 
 
-def _after(item: Asked) -> Sides:
-    was, now = item.before, item.after
-    larger = was.larger if now.larger is None else now.larger
-    return Sides(larger, was.smaller if now.smaller is None else now.smaller)
-
-
 def _compared(sides: Sides, within: float | None, alpha: float) -> Comparison:
     if isinstance(sides.smaller, float):
         return decisions.compare_with(sides.larger, sides.smaller, within, alpha)
@@ -143,14 +133,10 @@ def _compared(sides: Sides, within: float | None, alpha: float) -> Comparison:
 
 
 def _effect(item: Asked, alpha: float) -> Comparison:
-    """The ratio after the change over that before it; a side that is left alone has no part in it."""
-    tops, bottoms = [], []
-    if item.after.larger is not None:
-        tops.append(item.after.larger)
-        bottoms.append(item.before.larger)
-    if item.after.smaller is not None and not isinstance(item.before.smaller, float):
-        tops.append(item.before.smaller)
-        bottoms.append(item.after.smaller)
+    """Return the ratio after the change over that before it; a side that is left alone has no part in it."""
+    pairs: list[tuple[Any, Any]] = [(item.after.larger, item.before.larger), (item.before.smaller, item.after.smaller)]
+    moved = [pair for pair in pairs if not any(side is None or isinstance(side, float) for side in pair)]
+    tops, bottoms = [top for top, _ in moved], [bottom for _, bottom in moved]
     return decisions.compare_products(tops, bottoms, alpha=alpha)
 
 

@@ -20,21 +20,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib import ticker
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.category import StrCategoryFormatter
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
-from matplotlib.ticker import (
-    FuncFormatter,
-    LogFormatterSciNotation,
-    LogLocator,
-    MaxNLocator,
-    NullFormatter,
-    NullLocator,
-)
 
 from allocpool.evidence.trials import spelled_out
 from allocpool.runtimes.collectors import collector_named
@@ -58,6 +50,8 @@ PHONE_PX, LEAST_PX = 350, 9
 """The width that a screen of 390 px leaves for a figure, and the smallest text on it."""
 TEXT = 1.02 * LEAST_PX * 72 * WIDTH / PHONE_PX
 """Points."""
+_LETTERS = WIDTH * 72 / (0.52 * TEXT)
+"""So many stand side by side in a figure."""
 
 STATED = {"estimator": "median", "errorbar": ("pi", 100)}
 """For seaborn: of rows by `stated` the value and its interval; of trials their median and range."""
@@ -87,7 +81,7 @@ sns.axisgrid.Grid.tight_layout = lambda grid, *_args, **_kwargs: grid
 
 
 def size(columns: int, height: float) -> dict[str, Any]:
-    """Return the arguments ``height`` (inches) and ``aspect`` of seaborn for so many panels in a row."""
+    """Return seaborn's ``height`` (inches) and ``aspect`` for so many panels in a row."""
     return {"height": height, "aspect": WIDTH / columns / height}
 
 
@@ -173,7 +167,8 @@ def finish(
             axis.set_title(title[name])
     elif title and (grid._col_var is not None or grid._row_var is not None):
         grid.set_titles(title, row_template="{row_name}", col_template="{col_name}")
-    _name_configurations(grid, handles)
+    for handle in handles:
+        handle.set_label(_in_words(str(handle.get_label())))
     for which, label in (("x", x), ("y", y)):
         if label:
             grid.set(**{f"{which}label": ""})
@@ -182,29 +177,38 @@ def finish(
     # Without the room that seaborn leaves for a legend aside.
     figure.set_size_inches(WIDTH, figure.get_figheight() + math.ceil(len(handles) / columns) * 1.6 * TEXT / 72)
     figure.set_layout_engine("constrained")
+    _spell_out(figure, _LETTERS)
     if handles:
-        legend(figure, handles, columns)
+        _legend(figure, handles, columns)
     return describe(figure, text, grid.data)
 
 
-def _name_configurations(grid: Any, handles: Sequence[Artist]) -> None:
-    """Spell out configurations in titles of panels (no wider than these), on axes and in the legend."""
-    widest = int(WIDTH * 72 / grid._ncol / (0.52 * TEXT))
-    for axis in grid.axes.flat:
-        title = axis.get_title().replace("\n", " ")
-        lines = (spelled_out(title) if spelled_out(title) != title else axis.get_title()).splitlines()
-        axis.set_title("\n".join(textwrap.fill(line, widest, break_long_words=False) for line in lines))
+def _in_words(text: str) -> str:
+    """Return a text of a figure as a stranger reads it: configurations spelled out, no names of variables."""
+    text = re.sub(r"(^|\| )(?!case)[\w ]+ = ", r"\1", text).replace("case = ", "case ")
+    return re.sub(r"\b([A-Z]\w+) / (\d\d)\b", r"\1, JDK \2", str(spelled_out(text))).replace("_", " ")
+
+
+def _spell_out(figure: Figure, letters: float) -> None:
+    """Write texts of a figure `_in_words`, titles of panels in lines that fit: of so many letters in the width of the
+    figure."""
+    columns = max((spec.get_gridspec().ncols for axis in figure.axes if (spec := axis.get_subplotspec())), default=1)
+    for axis in figure.axes:
         for which in ("x", "y"):
+            ticks = [label.get_text() for label in getattr(axis, f"get_{which}ticklabels")()]
+            words = [_in_words(text) for text in ticks]
+            if words != ticks:
+                getattr(axis, f"set_{which}ticks")(getattr(axis, f"get_{which}ticks")(), words)
             label = getattr(axis, f"{which}axis").label  # set_ylabel would move it, too
             name = label.get_text().replace("\n", " ")
             if spelled_out(name) != name:
                 label.set_text(textwrap.fill(spelled_out(name), 20, break_long_words=False))
-            names = [label.get_text() for label in getattr(axis, f"get_{which}ticklabels")()]
-            if any(spelled_out(name) != name for name in names):
-                ticks = getattr(axis, f"get_{which}ticks")()
-                getattr(axis, f"set_{which}ticks")(ticks, [spelled_out(name) for name in names])
-    for handle in handles:
-        handle.set_label(spelled_out(handle.get_label()))
+        lines = _in_words(axis.get_title()).splitlines()
+        widest = max(10, round(letters / columns))
+        axis.set_title("\n".join(textwrap.fill(line, widest, break_long_words=False) for line in lines))
+    for text in figure.findobj(Text):
+        if isinstance(text, Text):
+            text.set_text(_in_words(text.get_text()))
 
 
 def stated(table: pd.DataFrame, value: str, low: str = "low", high: str = "high") -> pd.DataFrame:
@@ -255,13 +259,12 @@ def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]]) -> None:
     points, box, gap = axis.figure.dpi / 72, axis.get_window_extent(), 1.35 * TEXT
     heights = [float(axis.transData.transform((1, height))[1]) / points for height, _, _ in named]
     order = sorted(range(len(named)), key=lambda one: heights[one])
-    placed, least, most = dict(enumerate(heights)), float(box.y0) / points, float(box.y1) / points
-    for place in order:
-        placed[place] = max(placed[place], least)
-        least = placed[place] + gap
-    for place in reversed(order):
-        placed[place] = min(placed[place], most)
-        most = placed[place] - gap
+    placed = list(heights)
+    for places, end, choose, step in ((order, box.y0, max, gap), (order[::-1], box.y1, min, -gap)):
+        free = float(end) / points
+        for place in places:
+            placed[place] = choose(placed[place], free)
+            free = placed[place] + step
     for place, (height, name, colour) in enumerate(named):
         axis.annotate(
             name, (1, height), xycoords=("axes fraction", "data"), xytext=(5, placed[place] - heights[place]),
@@ -295,12 +298,12 @@ def log_axes(on: Any, which: str, values: Iterable[float], room: float = 1.15, m
     steps = [subs for subs in ((1.0, 2.0, 5.0), (1.0, 3.0)) if decades * len(subs) <= most]
     for axis in [on] if isinstance(on, Axes) else on.axes.flat:
         axis.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
-        log = LogLocator(subs=steps[0] if steps else (1.0,), numticks=most + 1)
+        log = ticker.LogLocator(subs=steps[0] if steps else (1.0,), numticks=most + 1)
         target = getattr(axis, f"{which}axis")
-        target.set_major_locator(MaxNLocator(most - 1) if decades < _FEW else log)
-        target.set_major_formatter(FuncFormatter(_plain))
-        target.set_minor_locator(NullLocator())
-        target.set_minor_formatter(NullFormatter())
+        target.set_major_locator(ticker.MaxNLocator(most - 1) if decades < _FEW else log)
+        target.set_major_formatter(ticker.FuncFormatter(_plain))
+        target.set_minor_locator(ticker.NullLocator())
+        target.set_minor_formatter(ticker.NullFormatter())
 
 
 def rule(grid: Any, x: float | None = None, y: float | None = None, **line: Any) -> None:
@@ -328,7 +331,7 @@ def nothing(message: str) -> Figure:
     return describe(figure, f"{_NO_FIGURE}{message}.")
 
 
-def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+def _legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
     """Put entries above all panels, in ``columns``, fewer where that is wider than the figure."""
     longest = max(len(str(handle.get_label())) for handle in handles)
     fit = int(figure.get_figwidth() / (0.62 + 0.52 * TEXT / 72 * longest))
@@ -339,36 +342,18 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
 def readable(figure: Figure) -> None:
     """Write names of columns and configurations in a figure of seaborn as a stranger reads them. Of a figure without a
     layout, panels are named in lines that fit, axes are labelled once, and the legend stands above."""
-    for text in figure.findobj(Text):
-        if isinstance(text, Text):
-            text.set_text(_in_words(text.get_text()))
+    _spell_out(figure, (_LETTERS if figure.get_layout_engine() else 0.8 * _LETTERS) * figure.get_figwidth() / WIDTH)
     for along in (along for axis in figure.axes for along in (axis.xaxis, axis.yaxis)):
-        formatter = along.get_major_formatter()
-        if isinstance(formatter, StrCategoryFormatter):
-            places = along.get_majorticklocs()
-            along.set_ticks(places, labels=[_in_words(word) for word in formatter.format_ticks(places)])  # type: ignore[no-untyped-call]
-        elif isinstance(formatter, LogFormatterSciNotation):
-            along.set_major_formatter(FuncFormatter(_plain))
+        if isinstance(along.get_major_formatter(), ticker.LogFormatterSciNotation):
+            along.set_major_formatter(ticker.FuncFormatter(_plain))
             if math.log10(abs(np.divide(*along.get_view_interval()))) < -1:
-                along.set_minor_formatter(NullFormatter())
-    if not figure.get_layout_engine():
-        _lay_out(figure)
-
-
-def _in_words(text: str) -> str:
-    text = re.sub(r"(^|\| )(?!case)[\w ]+ = ", r"\1", text).replace("case = ", "case ")
-    return re.sub(r"\b([A-Z]\w+) / (\d\d)\b", r"\1, JDK \2", str(spelled_out(text))).replace("_", " ")
-
-
-def _lay_out(figure: Figure) -> None:
+                along.set_minor_formatter(ticker.NullFormatter())
+    if figure.get_layout_engine():
+        return
     figure.set_size_inches(min(WIDTH, figure.get_figwidth()), figure.get_figheight())
-    letters = 110 / TEXT * figure.get_figwidth()
-    specs = [spec for axis in figure.axes if (spec := axis.get_subplotspec())]
-    fits = max(10, round(letters / max((spec.get_gridspec().ncols for spec in specs), default=1)))
     for axis in figure.axes:
-        axis.set_title(textwrap.fill(axis.get_title(), fits, break_long_words=False))
         words = "  ".join(tick.get_text() for tick in axis.get_xticklabels())
-        if axis.xaxis.get_scale() != "log" and len(words) > fits:
+        if axis.xaxis.get_scale() != "log" and len(words) > 0.8 * _LETTERS / len(figure.axes):
             axis.tick_params(axis="x", rotation=45)
     for which in "xy":
         labels = {getattr(axis, f"get_{which}label")() for axis in figure.axes} - {""}
@@ -376,12 +361,12 @@ def _lay_out(figure: Figure) -> None:
             getattr(figure, f"sup{which}label")(labels.pop())
             for axis in figure.axes:
                 getattr(axis, f"set_{which}label")("")
-    if figure.legends:
-        (drawn, *_) = figure.legends
-        names = [text.get_text() for text in drawn.get_texts()]
-        columns = max(1, min(4, round(letters / (max(map(len, names), default=0) + 7))))
-        figure.legend([*filter(None, drawn.legend_handles)], names, loc="outside upper center", ncols=columns)
+    for drawn in figure.legends[:1]:
+        handles = [*filter(None, drawn.legend_handles)]
+        for handle, text in zip(handles, drawn.get_texts(), strict=True):
+            handle.set_label(text.get_text())
         drawn.remove()
+        _legend(figure, handles, 4)
     figure.set_layout_engine("constrained")
 
 
@@ -405,11 +390,8 @@ def svg(figure: Figure, key: str) -> str:
 
 
 def collector_key(language: object, collector: object) -> str:
-    """Return what the colour of a mark stands for: the collector of a Java configuration, or C++.
-
-    Raises:
-        UserError: an unknown collector; names the known ones.
-    """
+    """Return what the colour of a mark stands for: the collector of a Java configuration, or C++; UserError where the
+    collector is unknown."""
     return collector_named(str(collector)).name if language == "java" else CPP
 
 

@@ -16,21 +16,8 @@ from pandas.api.types import is_numeric_dtype
 
 from allocpool import stats
 from allocpool.decisions import Comparison
-from allocpool.evidence.claims import (
-    AS_PUBLISHED,
-    CANNOT,
-    MIXED,
-    NO_DIFFERENCE,
-    NOT_MEASURED,
-    NOT_TESTED,
-    OPEN,
-    OTHER_WAY,
-    REFUTED,
-    Verdict,
-    missing_in_words,
-    published_says,
-    tally,
-)
+from allocpool.evidence import claims
+from allocpool.evidence.claims import CANNOT, NOT_MEASURED, NOT_TESTED, OPEN, Verdict
 from allocpool.evidence.shown import Nothing, Shown, region
 from allocpool.evidence.trials import spelled_out
 
@@ -61,9 +48,9 @@ def claim_rows(judged: Iterable[Judged]) -> pd.DataFrame:
     rows = [
         {
             "claim": verdict.claim.text, "source": verdict.claim.source,
-            "its own figures": published_says(verdict.claim), "judged on": verdict.set_up,
+            "its own figures": claims.published_says(verdict.claim), "judged on": verdict.set_up,
             "verdict": verdict.outcome, **_deciding(verdict), "found": verdict.sentence,
-            "missing": missing_in_words(verdict.missing), "id": verdict.claim.id, "page": part.page,
+            "missing": claims.missing_in_words(verdict.missing), "id": verdict.claim.id, "page": part.page,
         }
         for part in judged
         for verdict in part.verdicts
@@ -77,8 +64,8 @@ def _deciding(verdict: Verdict) -> dict[str, float]:
     if not {"ratio", "p", "p_against"} <= set(rows) or not rows["ratio"].notna().any():
         return dict.fromkeys(_NUMBERS, math.nan)
     known = rows[rows["ratio"].notna()]
-    against = verdict.outcome in (REFUTED, NO_DIFFERENCE, MIXED)
-    chance, is_shown = ("p_against", OTHER_WAY) if against else ("p", AS_PUBLISHED)
+    against = verdict.outcome in (claims.REFUTED, claims.NO_DIFFERENCE, claims.MIXED)
+    chance, is_shown = ("p_against", claims.OTHER_WAY) if against else ("p", claims.AS_PUBLISHED)
     # Exact evidence has no p values.
     chances = known[chance].astype(float).fillna((known["shown"] != is_shown).astype(float))
     row = known.iloc[int(chances.argmin() if against else chances.argmax())]
@@ -116,8 +103,8 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True, calle
     columns = [f'<td class="{_CSS.get(name, "")}">' + cells[name] + "</td>" for name in shown]
     body = ('<tr id="' + addresses + '">' + functools.reduce(operator.add, columns) + "</tr>").str.cat()
     note = (
-        f"{tally(verdicts, called)} Not tested: nothing that it is about was measured. Effect: above 1 is as claimed; "
-        "the comparison with the smallest p value against a refuted or mixed claim, else that with the largest for it."
+        f"{claims.tally(verdicts, called)} Not tested: nothing that it is about was measured. Effect: above 1 is as "
+        "claimed; the comparison with the smallest p value against a refuted or mixed claim, else the largest for it."
     )
     table = (
         f'<table class="sortable claims"><caption>{html.escape(title)}</caption><thead><tr>{heading}</tr></thead>'
@@ -145,7 +132,6 @@ def verdicts_table(
 
 
 def _cell(value: Any) -> str:
-    """Return a cell as HTML, empty where there is no value."""
     return "" if value is None or value != value else html.escape(_figure(value))
 
 
@@ -199,10 +185,8 @@ def interval_text(values: pd.Series, digits: int = 3) -> str | None:
     """Return the geometric mean over trials with its interval; the mean alone where a trial has none of it; None
     without a value."""
     known = values.dropna().astype(float)
-    if known.empty:
-        return None
     if (known > 0).all():
-        return stats.geometric_interval(known).text(digits)
+        return stats.geometric_interval(known).text(digits) if len(known) else None
     return stats.significant(float(known.mean()), digits)
 
 
@@ -218,8 +202,8 @@ def means(trials: pd.DataFrame, by: Sequence[str], value: str) -> pd.DataFrame:
     """Return a row per group of trials: the columns ``by``, ``ns`` (geometric mean of a column), ``low``, ``high`` and
     ``n``."""
     groups = trials.astype({value: float}).groupby(list(by), observed=True, sort=False)[value]
-    costs = [(key, stats.geometric_interval(cell)) for key, cell in groups]
-    found = [(*key, cost.estimate, cost.low, cost.high, cost.trials) for key, cost in costs]
+    costs = {key: stats.geometric_interval(cell) for key, cell in groups}
+    found = [(*key, cost.estimate, cost.low, cost.high, cost.trials) for key, cost in costs.items()]
     return pd.DataFrame(found, columns=[*by, "ns", "low", "high", "n"])
 
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from allocpool.stats import plural
 from allocpool.trial.noise import DISTURBED_BEYOND, REASONS
 
 _FEW = 0.1
@@ -30,9 +29,8 @@ def spelled_out(cell: Any) -> Any:
     """Return ``G1, JDK 25`` for ``heap / G1 / 25``, alone or within a text; any other cell as it is."""
     if not isinstance(cell, str):
         return cell
-    if (found := _LABEL.fullmatch(cell)) is None:
-        return _INSIDE.sub(lambda label: _words(*label.groups()), cell)
-    return _words(*found.groups())
+    found = _LABEL.fullmatch(cell)
+    return _words(*found.groups()) if found else _INSIDE.sub(lambda label: _words(*label.groups()), cell)
 
 
 def _words(layout: str, collector: str, release: str, options: str | None = None) -> str:
@@ -116,25 +114,7 @@ def quiet_or_noisy(trials: pd.DataFrame) -> str:
 
 
 def disturbed_by(trials: pd.DataFrame) -> dict[str, int]:
-    """Return how many of these trials each reason disturbed; a trial may have several."""
+    """Return how many of these trials each reason disturbed beyond the profile's limit; a trial may have several."""
     reasons = trials["disturbed"].dropna().astype(str).str.split("; ").explode()
     counts = {word: int(reasons.str.startswith(begins).sum()) for begins, word in REASONS.items()}
     return {word: count for word, count in counts.items() if count}
-
-
-def disturbances(trials: pd.DataFrame, limit: float | None) -> str:
-    """Return in words how many trials were disturbed beyond the profile's limit, by what, and how many ran again."""
-    known = counted(trials).dropna(subset=["other_cpu_share"])
-    if known.empty:
-        return "What else the machine did is not recorded."
-    took = f"In the median, other processes took {known['other_cpu_share'].astype(float).median():.1%} of the machine."
-    if limit is None:
-        return f"This profile marks no trial as disturbed, and runs none again. {took}"
-    again = int((trials["status"] == "disturbed").sum())
-    left = int(known["disturbed"].notna().sum())
-    by = ", ".join(f"{word} ({count})" for word, count in disturbed_by(known).items())
-    ran = f" {plural(again, 'disturbed trial')} ran again, and figures count the other attempt." if again else ""
-    return (
-        f"Of {plural(len(known), 'trial')} that count, {left or 'none'} had a disturbance beyond {limit:.0%}"
-        f"{': ' + by if by else ''}.{ran} {took}"
-    )

@@ -1,10 +1,15 @@
 """Reads what HotSpot's collectors write about themselves, of JDK 11 to 27, from CMS to generational Shenandoah."""
 
-from allocpool.gclog.checks import SelfCheck, self_check
 from allocpool.gclog.log import GcLog, join_parts, read_gc_log, read_runs
 from allocpool.gclog.reader import UnreadLine
-from allocpool.gclog.summary import GcLogSummary, summarise, summary_of
-from allocpool.gclog.utilisation import minimum_mutator_utilisation
+from allocpool.gclog.summary import (
+    GcLogSummary,
+    SelfCheck,
+    minimum_mutator_utilisation,
+    self_check,
+    summarise,
+    summary_of,
+)
 
 __all__ = [
     "GcLog",

@@ -17,6 +17,7 @@ _WALL = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d+(?:Z|[+-]\d{4})")
 _SECONDS = re.compile(rb"\d{1,9}[.,]\d{1,9}s")
 _MILLIS = re.compile(rb"\d{1,14}ms")
 _NANOS = re.compile(rb"\d{1,18}ns")
+_TIMES = {"wall": _WALL, "seconds": _SECONDS, "millis": _MILLIS, "nanos": _NANOS}
 _LEVEL = re.compile(rb"(?:error|warning|info|debug|trace) *")
 _TAGS = re.compile(rb"(?:gc|safepoint)(?:,[a-z0-9,]+)? *")
 _TAGGED = re.compile(rb"^(?:\[[^\]\n]*\])*\[(?:gc|safepoint)[a-z0-9,]* *\] .*$", re.MULTILINE)
@@ -72,22 +73,16 @@ def layout_of(line: bytes) -> Layout:
 
 
 def _token_kinds(tokens: list[bytes]) -> list[str]:
-    kinds = []
+    kinds: list[str] = []
     for position, token in enumerate(tokens):
-        if _WALL.fullmatch(token):
-            kinds.append("wall")
-        elif _SECONDS.fullmatch(token):
-            kinds.append("seconds")
-        elif _MILLIS.fullmatch(token):
-            kinds.append("epoch_millis" if int(token[:-2]) > _EPOCH_MILLIS else "millis")
-        elif _NANOS.fullmatch(token):
-            kinds.append("nanos")
-        elif _LEVEL.fullmatch(token) and "level" not in kinds:
-            kinds.append("level")
-        elif position == len(tokens) - 1 and _TAGS.fullmatch(token):
-            kinds.append("tags")
-        else:
-            kinds.append("other")
+        kind = next((kind for kind, pattern in _TIMES.items() if pattern.fullmatch(token)), "other")
+        if kind == "millis" and int(token[:-2]) > _EPOCH_MILLIS:
+            kind = "epoch_millis"
+        elif kind == "other" and _LEVEL.fullmatch(token) and "level" not in kinds:
+            kind = "level"
+        elif kind == "other" and position == len(tokens) - 1 and _TAGS.fullmatch(token):
+            kind = "tags"
+        kinds.append(kind)
     return kinds
 
 
@@ -106,20 +101,12 @@ def _only_nanos_is_monotonic(tokens: list[bytes]) -> bool | None:
 @lru_cache(maxsize=64)
 def _layout(kinds: tuple[str, ...], lone_nanos_is_monotonic: bool | None) -> Layout:
     chosen = next((k for k in ("nanos", "seconds", "millis", "epoch_millis", "wall") if k in kinds), None)
-    patterns = {
-        "wall": _WALL.pattern,
-        "seconds": _SECONDS.pattern,
-        "millis": _MILLIS.pattern,
-        "epoch_millis": _MILLIS.pattern,
-        "nanos": _NANOS.pattern,
-        "level": rb"([a-z]+) *",
-        "tags": rb"([a-z0-9,_]+) *",
-        "other": rb"[^\]]*",
-    }
+    patterns = {name: pattern.pattern for name, pattern in _TIMES.items()}
+    patterns |= {"epoch_millis": _MILLIS.pattern, "level": rb"([a-z]+) *", "tags": rb"([a-z0-9,_]+) *"}
     parts = [] if chosen else [b"()"]
     stamped = False
     for kind in kinds:
-        pattern = patterns[kind]
+        pattern = patterns.get(kind, rb"[^\]]*")
         if kind == chosen and not stamped:  # of two nanosecond stamps the first is timenanos, the better one
             pattern, stamped = b"(" + pattern + b")", True
         if kind == "tags" and "level" not in kinds:

@@ -1,25 +1,25 @@
-"""A garbage collection log as five tidy tables."""
+"""A garbage collection log as four tidy tables."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice, pairwise
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from allocpool.errors import UserError
 from allocpool.gclog import tables
 from allocpool.gclog.decorations import MONOTONIC_OR_UPTIME, UPTIME
-from allocpool.gclog.reader import Records, UnreadLine, read_records
-from allocpool.gclog.wrapping import Stripped
+from allocpool.gclog.reader import Facts, Records, UnreadLine, read_records
 
 _PART = re.compile(r"(\.\d+)?(\.(gz|bz2|xz|zst))?$")
 _OVERLAP_NS = 10**6
-_MISSING_KEPT = 100_000
+_MISSING_KEPT = 100_000  # a damaged number may be any
 
 _CONCURRENT_KINDS = {
     "g1": {"Cleanup"},
@@ -29,55 +29,36 @@ _CONCURRENT_KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class GcLog:
+@dataclass(kw_only=True)
+class GcLog(Facts):
     """What one log reports.
 
     ``collector``: ``serial parallel cms g1 zgc genzgc shenandoah genshenandoah epsilon``, or ``unknown`` where
-    neither the header nor the kinds of pauses say. ``clock``: ``monotonic`` (CLOCK_MONOTONIC), ``uptime``, ``wall``
-    (since 1970), ``monotonic or uptime`` (a lone nanosecond stamp that nothing distinguishes) or ``none``; every
-    ``start_ns`` is on it, in steps of ``resolution_ns``. ``span_ns``: first and last moment the log speaks of.
+    neither the header nor the kinds of pauses say.
 
     ``pauses``: one row per stop-the-world pause; those with ``nested`` lie inside another one and must be left out
     of sums (:attr:`outermost`). ``safepoints``: every stop of the threads, collection or not: ``duration_ns`` from
     the request to the release, of it ``reaching_ns`` until the last thread stood. ``stalls``: single threads that
-    waited for memory. ``concurrent_phases``: work concurrent with the application, cycles marked ``cycle``. ``heap``:
-    the heap before and after.
+    waited for memory. ``heap``: the heap before and after.
 
-    ``unread_count`` counts lines about stopped threads that were not understood; ``unread`` holds the first 100.
-    ``unfamiliar``: kinds of pauses, counted, that are not known here. ``repeated``: lines that stand a second time,
-    counted once. ``text_before``: lines read with other text before their decorations.
-    ``following_safepoint``: for each pause the row of the safepoint whose line comes next. ``missing_collections``:
-    numbers between the first and the last that no line has, at most 100,000: left out by the JVM, or lines
-    were lost.
-    ``parts``: the files that were read as one, the oldest first; ``run`` of ``runs``: which of the runs of a JVM that
-    they hold; ``apart``: given together with files that are named as parts of the same log, but are of another run.
-    ``times_named``: how often the run names its collector. ``stripped``: what was taken off all parts.
-    ``unfinished_pauses`` were seen to start but not to end; ``cut_tail`` is the last line if it was cut.
+    ``unread`` holds the first 100 lines that were not understood. ``unfamiliar``: kinds of pauses, counted, that are
+    not known here. ``following_safepoint``: for each pause the row of the safepoint whose line comes next.
+    ``missing_collections``: numbers between the first and the last that no line has, at most 100,000: left out by the
+    JVM, or lines were lost. ``parts``: the files that were read as one, the oldest first; ``run`` of ``runs``: which of
+    the runs of a JVM that they hold; ``apart``: given together with files that are named as parts of the same log, but
+    are of another run.
     """
 
     path: Path
     collector: str
-    jvm_version: str | None
-    clock: str
-    resolution_ns: int
-    span_ns: tuple[int, int] | None
     pauses: pd.DataFrame
     safepoints: pd.DataFrame
     stalls: pd.DataFrame
-    concurrent_phases: pd.DataFrame
     heap: pd.DataFrame
     unread: tuple[UnreadLine, ...]
-    unread_count: int
     unfamiliar: tuple[str, ...]
-    repeated: int
-    text_before: int
     following_safepoint: tuple[int, ...]
     missing_collections: tuple[int, ...]
-    unfinished_pauses: int
-    cut_tail: str | None
-    times_named: int
-    stripped: Stripped
     parts: tuple[Path, ...]
     run: int
     runs: int
@@ -113,8 +94,8 @@ def read_runs(*paths: str | PathLike[str]) -> tuple[GcLog, ...]:
 def join_parts(read: Mapping[Path, tuple[GcLog, ...]]) -> Iterator[GcLog]:
     """The runs of several files, those that are named as parts of one rotated log read as one where their times fit."""
     groups: dict[tuple[Path, str], list[Path]] = {}
-    for file in read:
-        groups.setdefault(_rotated(file), []).append(file)
+    for file in read:  # ``gc.log.0.gz``, ``gc.log.1`` and ``gc.log`` are parts of one
+        groups.setdefault((file.parent, _PART.sub("", file.name)), []).append(file)
     for group in groups.values():
         files = sorted(group, key=lambda file: read[file][0].span_ns or (0, 0))
         alone = [log for file in files for log in read[file]]
@@ -124,11 +105,6 @@ def join_parts(read: Mapping[Path, tuple[GcLog, ...]]) -> Iterator[GcLog]:
             yield from read_runs(*files)
         else:
             yield from (replace(log, apart=True) for log in alone)
-
-
-def _rotated(file: Path) -> tuple[Path, str]:
-    """What the parts of a rotated log have in common: ``gc.log.0.gz``, ``gc.log.1`` and ``gc.log`` are one."""
-    return file.parent, _PART.sub("", file.name)
 
 
 def _follows(earlier: GcLog, later: GcLog) -> bool:
@@ -143,38 +119,18 @@ def _follows(earlier: GcLog, later: GcLog) -> bool:
 
 def _log(records: Records, parts: tuple[Path, ...], run: int, runs: int) -> GcLog:
     collector = _collector(records)
+    facts = {each.name: getattr(records, each.name) for each in fields(Facts)} | {"span_ns": _span(records)}
+    rows: dict[str, Any] = {
+        schema.name: tables.table(schema, getattr(records, str(schema.name)), collector)
+        for schema in (tables.PAUSES, tables.SAFEPOINTS, tables.STALLS, tables.HEAP)
+    }
+    numbers = pairwise(sorted(records.collection_ids))
+    gaps = (number for before, after in numbers for number in range(before + 1, after))
     return GcLog(
-        path=parts[0],
-        collector=collector,
-        jvm_version=records.jvm_version,
-        clock=records.clock,
-        resolution_ns=records.resolution_ns,
-        span_ns=_span(records),
-        pauses=tables.table(tables.PAUSES, records.pauses, collector),
-        safepoints=tables.table(tables.SAFEPOINTS, records.safepoints, collector),
-        stalls=tables.table(tables.STALLS, records.stalls, collector),
-        concurrent_phases=tables.table(tables.CONCURRENT_PHASES, records.concurrent_phases, collector),
-        heap=tables.table(tables.HEAP, records.heap, collector),
-        unread=tuple(records.unread),
-        unread_count=records.unread_count,
-        unfamiliar=tuple(sorted(records.unfamiliar)),
-        repeated=records.repeated,
-        text_before=records.text_before,
-        following_safepoint=tuple(records.following_safepoint),
-        missing_collections=_missing(records.collection_ids),
-        unfinished_pauses=records.unfinished_pauses,
-        cut_tail=records.cut_tail,
-        times_named=records.times_named,
-        stripped=records.stripped,
-        parts=parts,
-        run=run,
-        runs=runs,
-    )
-
-
-def _missing(numbers: set[int]) -> tuple[int, ...]:
-    gaps = (number for before, after in pairwise(sorted(numbers)) for number in range(before + 1, after))
-    return tuple(islice(gaps, _MISSING_KEPT))  # a damaged number may be any
+        path=parts[0], collector=collector, parts=parts, run=run, runs=runs, unread=tuple(records.unread),
+        unfamiliar=tuple(sorted(records.unfamiliar)), following_safepoint=tuple(records.following_safepoint),
+        missing_collections=tuple(islice(gaps, _MISSING_KEPT)), **facts, **rows,
+    )  # fmt: skip
 
 
 def _collector(records: Records) -> str:
@@ -197,7 +153,6 @@ def _span(records: Records) -> tuple[int, int] | None:
     """From the first to the last time stamp, and to the start of a pause that began before the first line."""
     if records.span_ns is None:
         return None
-    rows = [row[5] for row in records.pauses[:1]] + [row[1] for row in records.safepoints[:1]]
-    return min(records.span_ns[0], *(row for row in rows if isinstance(row, int)), records.span_ns[0]), records.span_ns[
-        1
-    ]
+    begin_ns, end_ns = records.span_ns
+    starts = [row[5] for row in records.pauses[:1]] + [row[1] for row in records.safepoints[:1]]
+    return min([begin_ns, *(start for start in starts if isinstance(start, int))]), end_ns

@@ -17,7 +17,6 @@ _SIZES = rb"(?: (\d\S*)->(\d[^(\s]*)(?:\((\d\S*)\))?)?"
 # y: the young collection of a minor cycle, Y: that of a major cycle, O: its old collection (generational ZGC)
 PHASE_END = re.compile(rb"(?:([yYO]): )?(Pause|Concurrent) ([^[]+?)" + _SIZES + rb" " + _NUMBER + rb"ms")
 PHASE_START = re.compile(rb"(?:[yYO]: )?Pause ")
-COLLECTION = re.compile(rb"((?:Garbage|Minor|Major) Collection) \((.*)\)")
 COLLECTION_END = re.compile(
     rb"((?:Garbage|Minor|Major) Collection) \((.*)\) (\d[^(\s]*)\(\d+%\)->(\d[^(\s]*)\(\d+%\)(?: " + _NUMBER + rb"s)?"
 )
@@ -63,25 +62,14 @@ _ANNOTATIONS = ("unload classes", "process weakrefs", "update refs", "Major", "M
 _TIMES = re.compile(r"[\d.,s ]+")  # Concurrent Mark (0.123s, 0.145s)
 _PREFIXES = {b"y": "young", b"Y": "young", b"O": "old"}
 
-_ZGC_KINDS = frozenset({"Mark Start", "Mark End", "Relocate Start"})
-_SHENANDOAH_KINDS = frozenset(
-    {
-        "Init Mark",
-        "Final Mark",
-        "Final Evac",
-        "Init Update Refs",
-        "Final Update Refs",
-        "Final Roots",
-        "Verify Final Roots",
-    }
-    | {"Init Traversal", "Final Traversal", "Degenerated GC"}
-)
 FAMILIAR_PAUSES = frozenset(
-    {"Young", "Full", "Initial Mark", "Remark", "Cleanup"}
-    | {f"Young ({kind})" for kind in _YOUNG_KINDS}
-    | _ZGC_KINDS
-    | _SHENANDOAH_KINDS
-)
+    (
+        "Young", "Full", "Initial Mark", "Remark", "Cleanup", *(f"Young ({kind})" for kind in _YOUNG_KINDS),
+        "Mark Start", "Mark End", "Relocate Start",  # ZGC, the others Shenandoah
+        "Init Mark", "Final Mark", "Final Evac", "Init Update Refs", "Final Update Refs", "Final Roots",
+        "Verify Final Roots", "Init Traversal", "Final Traversal", "Degenerated GC",
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,11 @@
 """A pause inside a pause must not be counted twice.
 
-Serial and CMS on JDK 11 run a full collection inside a young one, and both write their own line: summing them gave
-4746 ms where the threads stood for 2609. The outer pause's line comes after the inner one's, so when a pause ends,
-those that ended before it are looked at again.
+Serial and CMS on JDK 11 run a full collection inside a young one, and both write their own line. The outer pause's
+line comes after the inner one's, so when a pause ends, those that ended before it are looked at again.
 
-Where the log has ``gc,start`` lines they decide: a pause that started after this one started and ended before it
-ended is inside it. Without them (plain ``-Xlog:gc``) an inner pause shows by its higher collection id, written
-earlier, together with an interval that lies within the outer one's. Stop-the-world collections do not overlap
-otherwise, but with stamps of whole milliseconds neighbours may seem to, which is why the interval alone is not
-enough.
+Where the log has ``gc,start`` lines they decide. Without them (plain ``-Xlog:gc``) an inner pause shows by its higher
+collection id, written earlier, together with an interval that lies within the outer one's: with stamps of whole
+milliseconds neighbours may seem to overlap, so the interval alone is not enough.
 """
 
 from __future__ import annotations

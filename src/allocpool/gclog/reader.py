@@ -15,20 +15,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
+from allocpool.gclog import decorations
+from allocpool.gclog import lines as of_file
 from allocpool.gclog import messages as m
-from allocpool.gclog.decorations import (
-    NO_CLOCK,
-    Layout,
-    clock_of,
-    decorated_part,
-    layout_in,
-    layout_of,
-    seconds_to_ns,
-)
-from allocpool.gclog.lines import blocks, interesting_lines
+from allocpool.gclog.decorations import NO_CLOCK, Layout, layout_of, seconds_to_ns
+from allocpool.gclog.lines import Stripped, refuse
 from allocpool.gclog.nesting import Nesting
-from allocpool.gclog.refusals import looks_like_jdk_8, refuse, refuse_native_image
-from allocpool.gclog.wrapping import Stripped
 
 _PAUSE_TAGS = (b"gc", b"gc,phases")
 _START_TAGS = (b"gc,start", b"gc,phases,start")
@@ -55,46 +47,53 @@ class UnreadLine:
     reason: str
 
 
-@dataclass
-class Records:
+@dataclass(kw_only=True)
+class Facts:
+    """What is known of a log apart from its rows.
+
+    ``clock``: ``monotonic`` (CLOCK_MONOTONIC), ``uptime``, ``wall`` (since 1970), ``monotonic or uptime`` (a lone
+    nanosecond stamp that nothing distinguishes) or ``none``; every ``start_ns`` is on it, in steps of
+    ``resolution_ns``. ``span_ns``: first and last moment the log speaks of. ``unread_count`` counts lines about stopped
+    threads that were not understood. ``repeated``: lines that stand a second time, counted once. ``text_before``: lines
+    read with other text before their decorations. ``unfinished_pauses`` were seen to start but not to end; ``cut_tail``
+    is the last line if it was cut. ``times_named``: how often the run names its collector. ``stripped``: what was taken
+    off all parts.
+    """
+
+    jvm_version: str | None = None
+    clock: str = NO_CLOCK
+    resolution_ns: int = 0
+    span_ns: tuple[int, int] | None = None
+    unread_count: int = 0
+    repeated: int = 0
+    text_before: int = 0
+    unfinished_pauses: int = 0
+    cut_tail: str | None = None
+    times_named: int = 0
+    stripped: Stripped = field(default_factory=Stripped)
+
+
+@dataclass(kw_only=True)
+class Records(Facts):
     """What was read, in the order of the file; the rows follow the schemas of :mod:`allocpool.gclog.tables`."""
 
     pauses: list[Row] = field(default_factory=list)
     safepoints: list[Row] = field(default_factory=list)
     stalls: list[Row] = field(default_factory=list)
-    concurrent_phases: list[Row] = field(default_factory=list)
     heap: list[Row] = field(default_factory=list)
     unread: list[UnreadLine] = field(default_factory=list)
-    unread_count: int = 0
     unfamiliar: set[str] = field(default_factory=set)
-    repeated: int = 0
-    text_before: int = 0
-    stripped: Stripped = field(default_factory=Stripped)
     following_safepoint: list[int] = field(default_factory=list)
     collector_named: str | None = None
-    times_named: int = 0
-    jvm_version: str | None = None
     header_ns: int | None = None
-    clock: str = NO_CLOCK
-    resolution_ns: int = 0
-    span_ns: tuple[int, int] | None = None
-    cut_tail: str | None = None
-    unfinished_pauses: int = 0
+    concurrent: int = 0
     generational: bool = False
     young_collector: str | None = None
     collection_ids: set[int] = field(default_factory=set)
 
     def has_rows(self) -> bool:
         """Whether anything was read but who writes."""
-        return any((self.pauses, self.safepoints, self.stalls, self.concurrent_phases, self.heap))
-
-    def empty(self) -> bool:
-        """Whether nothing in the file was part of a garbage collection log."""
-        return not self.has_rows() and self.collector_named is None
-
-    def of_native_image(self) -> bool:
-        """Whether the pauses are those of GraalVM's own serial collector, which never names itself."""
-        return self.collector_named is None and any(row[1] in ("Full GC", "Incremental GC") for row in self.pauses)
+        return any((self.pauses, self.safepoints, self.stalls, self.concurrent, self.heap))
 
 
 _YOUNG_GENERATION_OF = {b"PSYoungGen: ": "parallel", b"ParNew: ": "cms", b"DefNew: ": "serial"}
@@ -110,16 +109,16 @@ def read_records(*paths: Path) -> list[Records]:
     reader: _Reader | None = None
     first = last = b""
     lines_before = 0
-    for block in chain.from_iterable(blocks(path, stripped) for path in paths):
+    for block in chain.from_iterable(of_file.blocks(path, stripped) for path in paths):
         first, last = first or block, block
-        layout = None if reader else layout_in(block)
+        layout = None if reader else decorations.layout_in(block)
         if layout is not None:
             reader = _Reader(layout, block)
         if reader is None:
             lines_before += block.count(b"\n")
-            refuse(paths[0], first, only_if_hopeless=True)
+            of_file.refuse_binary(paths[0], first)
             continue
-        indices, lines, count = interesting_lines(block)
+        indices, lines, count = of_file.interesting_lines(block)
         begins = 0
         for position, (index, line) in enumerate(zip(indices, lines, strict=True)):
             number = lines_before + index + 1
@@ -128,7 +127,7 @@ def read_records(*paths: Path) -> list[Records]:
                 reader.collections_in(b"\n".join(before))
                 runs.append(reader.finish(b""))
                 begins = index
-                reader = _Reader(layout_in(last) or layout_of(line), last)
+                reader = _Reader(decorations.layout_in(last) or layout_of(line), last)
                 reader.line(line, number, [])
         reader.collections_in(last)
         lines_before += count
@@ -136,10 +135,14 @@ def read_records(*paths: Path) -> list[Records]:
         refuse(paths[0], first)
     runs.append(reader.finish(last))
     undecorated = all(run.clock == NO_CLOCK for run in runs)  # JDK 8 can write safepoints in the words of JDK 11
-    if all(run.empty() for run in runs) or (undecorated and looks_like_jdk_8(first)):
+    unnamed = [run for run in runs if run.collector_named is None]
+    if not any(run.has_rows() or run.collector_named for run in runs) or (
+        undecorated and of_file.looks_like_jdk_8(first)
+    ):
         refuse(paths[0], first)
-    if any(run.of_native_image() for run in runs):
-        refuse_native_image(paths[0])
+    # GraalVM's own serial collector never names itself.
+    if any(row[1] in ("Full GC", "Incremental GC") for run in unnamed for row in run.pauses):
+        of_file.refuse_native_image(paths[0])
     for run in runs:
         run.stripped = stripped
     return runs
@@ -152,7 +155,6 @@ class _Reader:
         self._nesting = Nesting(layout.resolution_ns)
         self._operation = ""
         self._trouble: dict[int | None, str] = {}
-        self._cycle_start: dict[int | None, int] = {}
         self._capacity_mb = _NAN
         self._read: tuple[dict[bytes, tuple[int, bytes]], dict[bytes, tuple[int, bytes]]] = ({}, {})
         self._first = first
@@ -169,7 +171,7 @@ class _Reader:
         match = self._layout.expression.fullmatch(line)
         layout, text_before = self._layout, False
         if match is None:
-            decorated = decorated_part(line)
+            decorated = decorations.decorated_part(line)
             layout = layout_of(decorated)
             match = layout.expression.fullmatch(decorated)
             if match and self.records.has_rows() and m.COLLECTOR.fullmatch(match[5]):
@@ -203,7 +205,8 @@ class _Reader:
             if b"Pause " in message and tags in _PAUSE_TAGS:
                 self._pause(message, at_ns, gc_id, level, line, number)
             elif tags in _START_TAGS:
-                self._start(message, at_ns, gc_id, number)
+                if m.PHASE_START.match(message):
+                    self._nesting.starts(gc_id, number)
             elif tags in _CONCURRENT_TAGS and message.endswith(b"ms") and b"Concurrent " in message:
                 self._concurrent(message, at_ns, gc_id)
             else:
@@ -256,7 +259,7 @@ class _Reader:
         inside = self._nesting.inside
         records.pauses = [(*row, index in inside, inside.get(index)) for index, row in enumerate(records.pauses)]
         records.unfinished_pauses = self._nesting.unfinished
-        records.clock = clock_of(layout, records.header_ns)
+        records.clock = decorations.clock_of(layout, records.header_ns)
         records.resolution_ns = layout.resolution_ns
         if layout.clock != NO_CLOCK and self._first_ns is not None:
             end_ns = next(self._stamps(reversed(last[-_ENDS_BYTES:].split(b"\n"))), self._last_ns)
@@ -283,7 +286,7 @@ class _Reader:
             if message.endswith(b"ms"):
                 self._pause(message, at_ns, gc_id, b"", line, number)
             else:
-                self._start(message, at_ns, gc_id, number)
+                self._nesting.starts(gc_id, number)
         elif message.endswith(b"ms") and b"Concurrent " in message and gc_id is not None:
             self._concurrent(message, at_ns, gc_id)
         else:
@@ -303,51 +306,29 @@ class _Reader:
         if name.kind not in m.FAMILIAR_PAUSES:
             self.records.unfamiliar.add(name.kind)
         duration_ns = m.milliseconds_to_ns(milliseconds)
-        trouble = self._trouble.pop(gc_id, "") if gc_id in self._trouble else ""
+        trouble = self._trouble.pop(gc_id, "")
         if None in self._trouble and name.kind.startswith("Young"):
             trouble = self._trouble.pop(None)
         sizes = self._sizes(before, after, capacity)
         self._nesting.ends(len(self.records.pauses), gc_id, name.kind, at_ns, duration_ns)
-        start_ns = self._known(at_ns - duration_ns)
-        trouble = trouble or name.trouble
+        start_ns, trouble = self._known(at_ns - duration_ns), trouble or name.trouble
         self.records.following_safepoint.append(len(self.records.safepoints))
-        self.records.pauses.append(
-            (gc_id, name.kind, name.cause, name.generation, trouble, start_ns, duration_ns, *sizes)
-        )
+        row = (gc_id, name.kind, name.cause, name.generation, trouble, start_ns, duration_ns, *sizes)
+        self.records.pauses.append(row)
         if prefix or (name.generation and name.kind != "Full"):
             self.records.generational = True
         if before is not None:
             self.records.heap.append((gc_id, f"Pause {name.kind}", name.cause, self._known(at_ns), *sizes))
 
-    def _start(self, message: bytes, at_ns: int, gc_id: int | None, number: int) -> None:
-        if m.PHASE_START.match(message):
-            self._nesting.starts(gc_id, number)
-        elif m.COLLECTION.fullmatch(message):
-            self._cycle_start[gc_id] = at_ns
-
     def _concurrent(self, message: bytes, at_ns: int, gc_id: int | None) -> None:
         match = m.PHASE_END.fullmatch(message)
         if match is None or match[2] != b"Concurrent":
             return
-        prefix, _, words, before, after, capacity, milliseconds = match.groups()
-        name = m.phase_name(words, prefix)
-        sizes = self._sizes(before, after, capacity)
-        self._phase(gc_id, name.kind, name.generation, at_ns, m.milliseconds_to_ns(milliseconds), sizes)
+        self.records.concurrent += 1
+        prefix, _, words, before, after, capacity, _ = match.groups()
         if before is not None:
+            name, sizes = m.phase_name(words, prefix), self._sizes(before, after, capacity)
             self.records.heap.append((gc_id, f"Concurrent {name.kind}", name.cause, self._known(at_ns), *sizes))
-
-    def _phase(
-        self,
-        gc_id: int | None,
-        kind: str,
-        generation: str,
-        at_ns: int,
-        duration_ns: int,
-        sizes: tuple[float, float, float],
-    ) -> None:
-        cycle = kind.endswith(("Cycle", " Collection", " Generation"))
-        start_ns = self._known(at_ns - duration_ns)
-        self.records.concurrent_phases.append((gc_id, kind, generation, cycle, start_ns, duration_ns, *sizes))
 
     def _safepoint(self, message: bytes, at_ns: int, line: bytes, number: int) -> None:
         if match := m.SAFEPOINT.fullmatch(message):
@@ -370,21 +351,17 @@ class _Reader:
                 self._unread(line, number, "a safepoint line in an unknown form")
             return
         start_ns = self._known(at_ns - total_ns)
-        self.records.safepoints.append(
-            (operation, start_ns, total_ns, reaching_ns, cleanup_ns, at_safepoint_ns, leaving_ns)
-        )
+        row = (operation, start_ns, total_ns, reaching_ns, cleanup_ns, at_safepoint_ns, leaving_ns)
+        self.records.safepoints.append(row)
 
     def _other(self, message: bytes, at_ns: int, gc_id: int | None) -> None:
         records = self.records
         if match := m.COLLECTION_END.fullmatch(message):
-            self._collection(match.groups(), at_ns, gc_id)
-        elif m.COLLECTION.fullmatch(message):
-            self._cycle_start[gc_id] = at_ns
-        elif match := m.GENERATION_END.fullmatch(message):
-            generation = m.phase_name(b"", match[1]).generation
-            self._phase(
-                gc_id, f"{generation.title()} Generation", generation, at_ns, seconds_to_ns(match[2]), (_NAN,) * 3
-            )
+            name, sizes = match[1].decode(), (*map(m.megabytes, match.groups()[2:4]), self._capacity_mb)
+            records.heap.append((gc_id, name, match[2].decode("utf-8", "replace"), self._known(at_ns), *sizes))
+            records.generational |= name != "Garbage Collection"
+        elif m.GENERATION_END.fullmatch(message):
+            records.concurrent += 1
             records.generational = True
         elif match := m.STALL.fullmatch(message):
             duration_ns = m.milliseconds_to_ns(match[3])
@@ -407,19 +384,6 @@ class _Reader:
             records.jvm_version = match[1].decode("ascii", "replace")
         elif match := m.MAX_CAPACITY.match(message):
             self._capacity_mb = m.megabytes(match[1])
-
-    def _collection(self, groups: tuple[bytes | None, ...], at_ns: int, gc_id: int | None) -> None:
-        kind, cause, before, after, seconds = groups
-        assert kind is not None and cause is not None
-        name = kind.decode()
-        sizes = (m.megabytes(before or b""), m.megabytes(after or b""), self._capacity_mb)
-        start_ns = self._cycle_start.pop(gc_id, None)
-        self.records.heap.append((gc_id, name, cause.decode("utf-8", "replace"), self._known(at_ns), *sizes))
-        self.records.generational |= name != "Garbage Collection"
-        if seconds is not None:
-            self._phase(gc_id, name, "", at_ns, seconds_to_ns(seconds), sizes)
-        elif start_ns is not None:
-            self._phase(gc_id, name, "", at_ns, at_ns - start_ns, sizes)
 
     def _sizes(self, before: bytes | None, after: bytes | None, capacity: bytes | None) -> tuple[float, float, float]:
         return m.megabytes(before or b""), m.megabytes(after or b""), m.megabytes(capacity or b"")

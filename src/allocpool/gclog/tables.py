@@ -1,4 +1,4 @@
-"""The five tables of a garbage collection log and what must hold in each.
+"""The four tables of a garbage collection log and what must hold in each.
 
 Times are whole nanoseconds on the log's own clock (see :attr:`allocpool.gclog.GcLog.clock`); ``start_ns`` is
 missing where a log carries no time stamps. Sizes are MiB, as HotSpot prints them.
@@ -16,9 +16,7 @@ _TIMES = {
     "duration_ns": pa.Column("int64", pa.Check.ge(0)),
 }
 _SIZES = {
-    "heap_before_mb": pa.Column("float64", pa.Check.ge(0), nullable=True),
-    "heap_after_mb": pa.Column("float64", pa.Check.ge(0), nullable=True),
-    "heap_capacity_mb": pa.Column("float64", pa.Check.ge(0), nullable=True),
+    f"heap_{which}_mb": pa.Column("float64", pa.Check.ge(0), nullable=True) for which in ("before", "after", "capacity")
 }
 _GC_ID = {"gc_id": pa.Column("Int64", pa.Check.ge(0), nullable=True)}
 _TEXT = pa.Column("str")
@@ -64,10 +62,6 @@ STALLS = _schema(
         **_TIMES,
     },
 )
-CONCURRENT_PHASES = _schema(
-    "concurrent_phases",
-    {**_GC_ID, "kind": _TEXT, "generation": _TEXT, "cycle": pa.Column("bool"), **_TIMES, **_SIZES},
-)
 HEAP = _schema(
     "heap",
     {**_GC_ID, "event": _TEXT, "cause": _TEXT, "at_ns": pa.Column("Int64", nullable=True), **_SIZES},
@@ -81,8 +75,8 @@ def table(schema: pa.DataFrameSchema, rows: Sequence[tuple[object, ...]], collec
     patterns let nothing else through, and tests hold the schemas against every kind of log.
     """
     names = list(schema.columns)[1:]
-    values: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    columns: dict[str, object] = {"collector": pd.Series([collector] * len(rows), dtype="str")}
+    values = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    columns = {"collector": pd.Series([collector] * len(rows), dtype="str")}
     for name, column in zip(names, values, strict=True):
         columns[name] = pd.Series(list(column), dtype=str(schema.columns[name].dtype))
     return pd.DataFrame(columns)

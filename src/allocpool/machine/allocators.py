@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
+from typing import NamedTuple
 
 from allocpool.errors import UserError, unknown_choice
 
@@ -18,8 +16,7 @@ PRELOAD = "LD_PRELOAD"
 """The environment variable that names a library to load before all others (ld.so(8))."""
 
 
-@dataclass(frozen=True)
-class Allocator:
+class Allocator(NamedTuple):
     """An allocator: its name in specs, the stems of its library's file name, the packages that hold it, and the
     environment variables that set it."""
 
@@ -37,39 +34,24 @@ its largest) let it keep them."""
 _SMALL_CACHE = (("GLIBC_TUNABLES", "glibc.malloc.tcache_max=512"),)
 """The thread cache of glibc holds blocks of at most 1,032 bytes, and the tunable can only lower that: a buffer of 1,024
 bytes that is allocated by itself fits, a packet that contains one does not. With this neither does."""
-
-
-ALLOCATORS: Mapping[str, Allocator] = MappingProxyType(
-    {
-        a.name: a
-        for a in (
-            Allocator("glibc", (), "libc6", ""),
-            Allocator("glibc_keeping", (), "libc6", "", _KEEPING),
-            Allocator("jemalloc", ("libjemalloc",), "libjemalloc2", "jemalloc"),
-            Allocator("mimalloc", ("libmimalloc",), "libmimalloc2.0", "mimalloc"),
-            Allocator("tcmalloc", ("libtcmalloc_minimal", "libtcmalloc"), "libtcmalloc-minimal4", "gperftools"),
-            Allocator("glibc_small_cache", (), "libc6", "", _SMALL_CACHE),
-        )
-    }
-)
+ALLOCATORS = {
+    one.name: one
+    for one in (
+        Allocator("glibc", (), "libc6", ""),
+        Allocator("glibc_keeping", (), "libc6", "", _KEEPING),
+        Allocator("jemalloc", ("libjemalloc",), "libjemalloc2", "jemalloc"),
+        Allocator("mimalloc", ("libmimalloc",), "libmimalloc2.0", "mimalloc"),
+        Allocator("tcmalloc", ("libtcmalloc_minimal", "libtcmalloc"), "libtcmalloc-minimal4", "gperftools"),
+        Allocator("glibc_small_cache", (), "libc6", "", _SMALL_CACHE),
+    )
+}
 """Every allocator by its name; ``glibc`` is what the process has without a preload, ``glibc_keeping`` the same, set
 not to give memory back, ``glibc_small_cache`` the same, set to cache no buffer."""
+_PREFIXES = (Path(sys.prefix), Path("/usr/local"), Path("/usr"), Path("/opt/homebrew"))
+"""Where libraries and headers are: this environment first (conda), then the system."""
 
 
-def _library_folders() -> list[Path]:
-    """Where shared libraries are: this environment first (conda), then the system."""
-    system = [
-        Path("/usr/local/lib"),
-        Path("/usr/lib"),
-        Path("/lib"),
-        Path("/usr/lib64"),
-        Path("/opt/homebrew/lib"),
-    ]
-    return [Path(sys.prefix) / "lib", *Path("/usr/lib").glob("*-linux-gnu"), *system]
-
-
-@dataclass(frozen=True)
-class Boost:
+class Boost(NamedTuple):
     """Boost's headers: their folder and their version, as in ``1_74``."""
 
     include: Path
@@ -77,8 +59,8 @@ class Boost:
 
 
 def find_boost() -> Boost | None:
-    """The headers of boost::pool, this environment's (conda) before the system's; None where there are none."""
-    for include in _include_folders():
+    """Return the headers of boost::pool, this environment's (conda) before the system's; None where there are none."""
+    for include in (prefix / "include" for prefix in _PREFIXES):
         header = include / "boost" / "version.hpp"
         if (include / "boost" / "pool" / "pool.hpp").is_file() and header.is_file():
             version = re.search(r'BOOST_LIB_VERSION "(\w+)"', header.read_text(encoding="utf-8"))
@@ -87,19 +69,15 @@ def find_boost() -> Boost | None:
 
 
 def check_boost() -> None:
-    """UserError that names the packages where boost::pool is not installed."""
+    """Raise a `UserError` that names the packages where boost::pool is not installed."""
     if find_boost() is None:
         raise UserError(
             "boost_pool: Boost's headers are missing: install libboost-dev (Debian) or libboost-headers (conda-forge)"
         )
 
 
-def _include_folders() -> list[Path]:
-    return [Path(folder) / "include" for folder in (sys.prefix, "/usr/local", "/usr", "/opt/homebrew")]
-
-
 def find_allocator(name: str) -> Path | None:
-    """The library to preload for allocator ``name``; None for the C library's own, which needs no preload.
+    """Return the library to preload for allocator ``name``; None for the C library's own, which needs no preload.
 
     Raises:
         UserError: unknown name, or not installed; names the packages.
@@ -109,25 +87,22 @@ def find_allocator(name: str) -> Path | None:
     allocator = ALLOCATORS[name]
     if not allocator.stems:
         return None
-    suffixes = (".dylib",) if sys.platform == "darwin" else (".so", ".so.*")
-    for folder in _library_folders():
-        for stem in allocator.stems:
-            for suffix in suffixes:
-                libraries = sorted(folder.glob(stem + suffix))
-                if libraries:
-                    return libraries[0]
+    endings = (".dylib",) if sys.platform == "darwin" else (".so", ".so.*")
+    of_debian = sorted(Path("/usr/lib").glob("*-linux-gnu"))
+    local, *system = (prefix / "lib" for prefix in _PREFIXES)
+    for folder in (local, *of_debian, *system, Path("/lib"), Path("/usr/lib64")):
+        for pattern in (stem + ending for stem in allocator.stems for ending in endings):
+            if libraries := sorted(folder.glob(pattern)):
+                return libraries[0]
     raise UserError(
         f"the allocator {name} is not installed: install {allocator.debian} (Debian) or {allocator.conda} (conda-forge)"
     )
 
 
 def environment_of(name: str | None) -> dict[str, str]:
-    """The environment variables of a process that allocator ``name`` serves.
+    """Return the environment variables of a process that allocator ``name`` serves; errors as of `find_allocator`.
 
     Where none is wanted, too: a library that this process was started with would be inherited.
-
-    Raises:
-        UserError: as :func:`find_allocator`.
     """
     if name is None or name not in ALLOCATORS:
         return {PRELOAD: ""}

@@ -8,13 +8,11 @@ import subprocess
 
 from allocpool.errors import UserError
 
-_TIMEOUT_S = 60
-
 
 def output_of(command: list[str], text_in: str = "") -> tuple[int, str]:
-    """Exit status and output of a command, (-1, reason) if it does not start."""
+    """Return exit status and output of a command, (-1, reason) if it does not start."""
     try:
-        done = subprocess.run(command, check=False, input=text_in, capture_output=True, text=True, timeout=_TIMEOUT_S)
+        done = subprocess.run(command, check=False, input=text_in, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         return -1, str(error)
     return done.returncode, done.stdout + done.stderr

@@ -33,8 +33,6 @@ for group in groups:
     except OSError:
         pass
 """
-
-
 MAKE = "ALLOCPOOL_MAKE"
 """Environment variable in which `make` gives a command its process id."""
 _PR_SET_PDEATHSIG = 1
@@ -63,7 +61,7 @@ def end_with_make() -> None:
 
 
 def _caught_by(process: str) -> int:
-    """The signals among those that end GNU make which a process catches, as a mask; 0 where it is gone."""
+    """Return, as a mask, which of the signals that end GNU make a process catches; 0 where it is gone."""
     try:
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
@@ -72,8 +70,7 @@ def _caught_by(process: str) -> int:
 
 
 def _watch(make: str, caught: int, ended: threading.Event) -> None:
-    """End this process once `make` no longer catches a signal that it did: it does so when it ends, and then waits for
-    what it has started without telling it."""
+    """End this process once `make` no longer catches a signal that it did: `make` is ending, and waits for it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the main thread
     while not ended.wait(_WATCH_S):
         if _caught_by(make) != caught:
@@ -121,11 +118,9 @@ def _parent_and_start(process: int) -> tuple[int, str]:
 class _Guard:
     """The guard of this process, started with the first group that is named to it."""
 
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
+    _process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        """Have a guard, where there is none yet."""
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
@@ -147,8 +142,7 @@ _GUARD = _Guard()
 
 def start_guard() -> None:
     """Have the guard before what it is to guard: its start takes longer than a child needs for children of its own. A
-    kill in the instant between the start of a child and its naming is missed; a trial then dies with its parent
-    by itself."""
+    kill between the start of a child and its naming is missed; a trial then dies with its parent."""
     _GUARD.start()
 
 

@@ -1,15 +1,13 @@
-"""Memory that this machine can still give."""
+"""Memory that this machine can still give, and what its kernel has counted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-_MB = 1024 * 1024
-
 
 def available_memory_mb() -> int:
-    """Memory that a new process can get now, megabytes; the tightest control group around this process counts."""
+    """Return the memory that a new process can get now, MiB; the tightest control group around this process counts."""
     # Imported here because this package also serves before psutil is installed.
     import psutil
 
@@ -20,14 +18,12 @@ def available_memory_mb() -> int:
         except (OSError, ValueError):  # no such controller, or its limit is the word "max"
             continue
         available = min(available, max(free, 0))
-    return available // _MB
+    return available // 2**20
 
 
 def _limits(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> Iterator[tuple[Path, Path]]:
-    """The files of limit and use of every control group around this process, its own first (cgroups(7)).
-
-    A job's limit may stand on any level: its own group, a scope's, a container's.
-    """
+    """Yield the files of limit and use of every control group around this process, its own first (cgroups(7)); a job's
+    limit may stand on any level."""
     for unified, level in control_groups("memory", root, own):
         names = ("memory.max", "memory.current") if unified else ("memory.limit_in_bytes", "memory.usage_in_bytes")
         yield level / names[0], level / names[1]
@@ -41,10 +37,7 @@ def control_groups(
         lines = own.read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
-    lines += [
-        "0::/",
-        f"0:{controller}:/",
-    ]  # in a container the path may be that of the host, and its own group the root
+    lines += ["0::/", f"0:{controller}:/"]  # in a container the path may be the host's, and its own group the root
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
@@ -56,11 +49,15 @@ def control_groups(
                 yield controllers == "", level
 
 
-def memory_kills() -> int:
-    """How many processes the kernel has ended for want of memory since it started, in any control group; 0 where it
-    does not report it."""
+def kernel_counters() -> dict[str, int]:
+    """Return what the kernel has counted of memory since it started (``/proc/vmstat``); nothing where it does not."""
     try:
         lines = Path("/proc/vmstat").read_text(encoding="utf-8").splitlines()
     except OSError:
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+        return {}
+    return {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
+
+
+def memory_kills() -> int:
+    """Return how many processes the kernel has ended for want of memory since it started, in any control group."""
+    return kernel_counters().get("oom_kill", 0)

@@ -14,10 +14,8 @@ import struct
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 _SYSTEM_CALL = {"x86_64": 298, "aarch64": 241}
 _ATTRIBUTE_BYTES = 112
@@ -27,8 +25,7 @@ _ENABLE, _DISABLE, _RESET = 0x2400, 0x2401, 0x2403
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """What is counted: its name here, and the kernel's type and number of it (linux/perf_event.h)."""
 
     name: str
@@ -70,7 +67,7 @@ class Counters:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_error: object) -> None:
         for file in self._files.values():
             with suppress(OSError):
                 os.close(file)
@@ -82,7 +79,7 @@ class Counters:
                 fcntl.ioctl(file, command, 0)
 
     def stop(self) -> dict[str, float]:
-        """Count no more; the counts since ``start`` by event. An event that never had its turn is left out."""
+        """Count no more, and return the counts since ``start`` by event, without those that never had their turn."""
         for file in self._files.values():
             fcntl.ioctl(file, _DISABLE, 0)
         counted = {}
@@ -110,20 +107,17 @@ def _open(event: Event, inherited: bool = False) -> int:
 
 
 def why_no_hardware_counters() -> str | None:
-    """One line that says why the processor's counters can't be read here, and the remedy; None when they can."""
+    """Return in one line why the processor's counters can't be read here, and the remedy; None when they can."""
     try:
         os.close(_open(HARDWARE_EVENTS[0]))
+        return None
     except OSError as error:
-        if error.errno == errno.ENOSYS:
-            return f"hardware counters: perf_event_open is not offered on {sys.platform} {platform.machine()}"
-        if error.errno in (errno.EACCES, errno.EPERM):
-            level = _PARANOID.read_text(encoding="utf-8").strip() if _PARANOID.exists() else "unknown"
-            return (
-                f"hardware counters: closed to users: sysctl kernel.perf_event_paranoid=2 (it is {level}), "
-                "in a container also --cap-add PERFMON"
-            )
-        return (
-            "hardware counters: the processor shows none, as in many virtual machines "
-            f"(perf_event_open: {os.strerror(error.errno or 0)}); run on the bare machine"
-        )
-    return None
+        code = error.errno or 0
+    if code == errno.ENOSYS:
+        return f"hardware counters: perf_event_open is not offered on {sys.platform} {platform.machine()}"
+    if code in (errno.EACCES, errno.EPERM):
+        level = _PARANOID.read_text(encoding="utf-8").strip() if _PARANOID.exists() else "unknown"
+        remedy = f"sysctl kernel.perf_event_paranoid=2 (it is {level}), in a container also --cap-add PERFMON"
+        return f"hardware counters: closed to users: {remedy}"
+    why = f"the processor shows none, as in many virtual machines (perf_event_open: {os.strerror(code)})"
+    return f"hardware counters: {why}; run on the bare machine"

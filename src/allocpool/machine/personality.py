@@ -18,17 +18,14 @@ _ASK = 0xFFFFFFFF
 
 
 def addresses_can_be_fixed() -> bool:
-    """Whether the kernel lets a process go without random addresses; containers may forbid it."""
+    """Return whether the kernel lets a process go without random addresses; containers may forbid it."""
     before = _personality(_ASK)
     return before >= 0 and _personality(before | _ADDR_NO_RANDOMIZE) >= 0 and _personality(before) >= 0
 
 
 def start_again_at_fixed_addresses(command: Sequence[str]) -> None:
-    """Replace this process by ``command`` where `FIXED_ADDRESSES` asks for it and its own addresses are random.
-
-    Raises:
-        OSError: the kernel refuses.
-    """
+    """Replace this process by ``command`` where `FIXED_ADDRESSES` asks for it and its own addresses are random; OSError
+    where the kernel refuses."""
     before = _personality(_ASK)
     if not os.environ.get(FIXED_ADDRESSES) or before & _ADDR_NO_RANDOMIZE:
         return
@@ -38,5 +35,5 @@ def start_again_at_fixed_addresses(command: Sequence[str]) -> None:
 
 
 def _personality(persona: int) -> int:
-    """The process's personality before this call; -1 where there is none, or it is not to be changed so."""
+    """Return the personality before this call; -1 where there is none, or it is not to be changed so."""
     return int(ctypes.CDLL(None).personality(ctypes.c_ulong(persona))) if sys.platform == "linux" else -1

@@ -23,8 +23,7 @@ from allocpool.packets.strategies import JAVA_LAYOUTS, LAYOUTS, STRATEGIES, Lang
 from allocpool.runtimes import collectors
 from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS, FEATURES, collector_named
 from allocpool.runtimes.flags import JVM_OPTIONS, option_flags
-from allocpool.trial.needs import Jvm, Needs
-from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
 CASES: dict[str, int] = {"A": 1_000, "A10k": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1: case A as in the code that made the published figures, A10k

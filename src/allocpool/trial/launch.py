@@ -20,36 +20,22 @@ from allocpool.machine.allocators import ALLOCATORS, check_boost, environment_of
 from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes.discovery import find_javac, find_runtime
 from allocpool.runtimes.flags import check, check_huge_pages, jvm_flags, remembered_refusal, try_flags
-from allocpool.trial.jit import JIT_LOG
-from allocpool.trial.needs import Jvm, NativeProject, Needs
+from allocpool.trial.jvm_logs import JIT_LOG
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
-from allocpool.trial.spec import TrialSpec
-
-_SOURCES: dict[NativeProject, str] = {
-    "packets": "native", "packets-host": "native", "echo": compiled.ECHO, "sharing": compiled.SHARING,
-}  # fmt: skip
+from allocpool.trial.spec import Jvm, Needs, TrialSpec
 
 
 class Launcher:
-    """Resolves specs against this machine as it is now.
-
-    Answers are kept for the launcher's lifetime: a notebook's kernel lives for days, and a source that was edited since
-    must be built and named anew by the next campaign.
-    """
+    """Resolves specs against this machine as it is now; answers are kept for its lifetime alone, as a source that was
+    edited since must be built and named anew by the next campaign."""
 
     def __init__(self) -> None:
-        self._libraries = {
-            "packets": cache(compiled.native_library),
-            "packets-host": cache(lambda: compiled.native_library(host_cpu=True)),
-            "echo": cache(compiled.echo_library),
-            "sharing": cache(compiled.sharing_library),
-        }
+        self._library = cache(compiled.native_library)
         self._classpath = cache(compiled.java_classpath)
         self._runtime = cache(find_runtime)
         self._sources_hash = cache(compiled.code_hash)
-        self._javac = cache(find_javac)
-        self._check_module = cache(compiled.check_module)
+        self._check_module = cache(lambda module: compiled.check_module(module, find_javac()))
         self._jvm_refused = cache(self._why_no_jvm)
         self._refusal = cache(self._why_not)
         self._code_hash = cache(self._hash_of_code)
@@ -70,9 +56,8 @@ class Launcher:
 
     def prepare(self, specs: Iterable[TrialSpec]) -> None:
         """Try, once each, the flags that these specs start a JVM with; what is refused is then in :meth:`refusal`."""
-        every = [needs for spec in specs for needs in [spec.needs()]]
-        jvms = dict.fromkeys(jvm for needs in every for jvm in (needs.jvm, needs.second_jvm) if jvm)
-        for jvm in jvms:
+        every = [spec.needs() for spec in specs]
+        for jvm in dict.fromkeys(jvm for needs in every for jvm in (needs.jvm, needs.second_jvm) if jvm):
             try:
                 try_flags(self._runtime(jvm.runtime), flags_of(jvm))
             except UserError:
@@ -88,11 +73,10 @@ class Launcher:
         needs = spec.needs()
         parts = [spec.CHILD]
         parts += [f"{needs.jvm.module}-java"] if needs.jvm else []
-        parts += [_SOURCES[needs.native]] if needs.native else []
+        parts += [compiled.source_set_of(needs.native)] if needs.native else []
         # Another preloaded library, foreign header, runtime or flag of the compiler makes another program.
         sources = self._sources_hash(*parts)
-        allocator = _preloaded(needs.allocator)
-        if allocator is not None:
+        if allocator := _preloaded(needs.allocator):
             sources = hashlib.sha256(sources.encode() + allocator.read_bytes()).hexdigest()[:16]
         boost = find_boost() if needs.boost else None
         others = [boost.version] if boost else []
@@ -112,13 +96,13 @@ class Launcher:
             child=spec.CHILD,
             code_hash=self.code_hash(spec),
             jvm=self._jvm(needs.jvm) if needs.jvm else None,
-            native=_native_launch(self._libraries[needs.native]()) if needs.native else None,
+            native=_native_launch(self._library(needs.native)) if needs.native else None,
             larger_heap=(self._jvm_refused(second, 1) or self._jvm(second)) if second else None,
             environment=environment_for(needs),
         )
 
     def build(self, specs: Iterable[TrialSpec]) -> None:
-        """Build what these specs need and is not built yet; errors as :meth:`launch_of`."""
+        """Build what these specs need and is not built yet; errors as of `launch_of`."""
         for spec in specs:
             self.launch_of(spec)
 
@@ -131,7 +115,7 @@ class Launcher:
         try:
             if "large_pages" in jvm.options:
                 check_huge_pages(jvm.collector)
-            self._check_module(jvm.module, self._javac())
+            self._check_module(jvm.module)
             check(jvm.runtime, jvm.collector, heap_mb=jvm.heap_mb * processes, direct_mb=jvm.direct_mb * processes)
             return remembered_refusal(self._runtime(jvm.runtime), flags_of(jvm))
         except UserError as error:
@@ -177,7 +161,6 @@ def _native_launch(built: compiled.NativeBuild) -> NativeLaunch:
 
 
 def _preloaded(allocator: str | None) -> Path | None:
-    """Return the library that serves C++ ``new`` in place of the C library, if any."""
     return find_allocator(allocator) if allocator and allocator in ALLOCATORS else None
 
 
@@ -191,10 +174,7 @@ def _why_no_native(allocator: str | None, boost: bool, memory_mb: int, memory_se
         return str(error)
     if preloaded and sys.platform != "linux":
         return f"the allocator {allocator} can be preloaded and confirmed on Linux only"
-    available_mb = available_memory_mb()
-    if memory_mb <= available_mb:
+    if memory_mb <= (available_mb := available_memory_mb()):
         return None
-    return (
-        f"the trial needs {memory_mb} MB, and this machine has {available_mb} MB available: "
-        f"choose a smaller {memory_setting}"
-    )
+    needed = f"the trial needs {memory_mb} MB, and this machine has {available_mb} MB available"
+    return f"{needed}: choose a smaller {memory_setting}"

@@ -10,12 +10,14 @@ import math
 import resource
 import statistics
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+import psutil
+from pydantic import Field
 
-from allocpool.machine.activity import Activity, frequency_mhz, read_activity
+from allocpool.machine.memory import kernel_counters
 from allocpool.trial.child import native
+from allocpool.trial.spec import Frozen
 
 DISTURBED_BEYOND = 0.1
 """Share of the machine that others may take during a trial, and by which its pace may fall, before it is flagged.
@@ -33,16 +35,10 @@ REASONS = {
 _STOLEN, _TAKEN, _CHANGED, _SLOWER = REASONS
 _USUAL_FROM = 20
 """Readings whose median is called the usual pace."""
-_PAUSE_S = 0.05
-"""Between the readings of `look`, so that it does not keep the machine busy."""
-_STILL_VALID_S = 0.5
-"""The reading after a trial is the one before the next, if that starts so soon."""
 
 
-class Pace(BaseModel):
+class Pace(Frozen):
     """How fast one core computes and reaches memory; see ``ap_machine_pace`` of the native library."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     compute_ns: float
     latency_ns: float
@@ -53,14 +49,12 @@ def _seen(description: str) -> Any:
     return Field(default=None, description=description)
 
 
-class Noise(BaseModel):
+class Noise(Frozen):
     """What went on around one trial; None where the system does not report it.
 
     Fields with a description are columns of tables; ``before`` and ``after`` are the machine's pace, and
     ``usual_compute_ns`` the median of the campaign's readings until then, once there are enough.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     before: Pace | None = None
     after: Pace | None = None
@@ -91,6 +85,49 @@ class Noise(BaseModel):
     )
 
 
+class Activity(NamedTuple):
+    """What the system has counted since it started, of all processors (s) and of huge pages; None where it does not.
+
+    ``steal_s``: they would have run, and the hypervisor ran somebody else (proc_stat(5)). ``huge_pages_granted`` at a
+    fault, or put together later; ``huge_pages_refused``: faults that asked for one and got small pages.
+    """
+
+    total_s: float
+    busy_s: float
+    steal_s: float | None
+    huge_pages_granted: int | None
+    huge_pages_refused: int | None
+
+
+def read_activity() -> Activity:
+    """Return the totals as they are now; takes a fraction of a millisecond."""
+    times = psutil.cpu_times()
+    # A guest's time is part of "user" already.
+    busy_s = sum(float(getattr(times, name, 0.0)) for name in ("user", "nice", "system", "irq", "softirq"))
+    steal_s = getattr(times, "steal", None)
+    pages = kernel_counters()
+    return Activity(
+        total_s=busy_s + times.idle + getattr(times, "iowait", 0.0) + (steal_s or 0.0),
+        busy_s=busy_s,
+        steal_s=steal_s,
+        huge_pages_granted=_sum(pages, "thp_fault_alloc", "thp_collapse_alloc"),
+        huge_pages_refused=_sum(pages, "thp_fault_fallback"),
+    )
+
+
+def _frequency_mhz() -> float | None:
+    """Return the mean clock frequency of the processors, as the system reports it; virtual ones may be constant."""
+    try:
+        frequency = psutil.cpu_freq()
+    except (OSError, RuntimeError, NotImplementedError):  # psutil raises each of them somewhere
+        return None
+    return float(frequency.current) if frequency and frequency.current else None
+
+
+def _sum(counters: dict[str, int], *names: str) -> int | None:
+    return sum(counters[name] for name in names) if all(name in counters for name in names) else None
+
+
 class PaceMeter:
     """Reads the machine's pace through the native library, in this process; reads nothing where there is none."""
 
@@ -101,31 +138,26 @@ class PaceMeter:
 
     def read(self) -> Pace | None:
         """Return the pace just now; takes about 15 ms."""
-        pace = self._read()
+        pace = None
+        if self._launch is not None:
+            ffi, library = native.load(self._launch)
+            found = ffi.new("ap_machine_pace *")
+            # Where no 32 MiB are left, a trial is not refused for that.
+            if library.ap_read_machine_pace(found) == library.AP_OK:
+                pace = Pace(**{name: getattr(found, name) for name in Pace.model_fields})
+                self._compute_ns.append(pace.compute_ns)
         self._last = (time.monotonic(), pace)
-        if pace:
-            self._compute_ns.append(pace.compute_ns)
         return pace
 
     def recent(self) -> Pace | None:
-        """Return the last reading where it is still valid, else a new one."""
-        if self._last and time.monotonic() - self._last[0] < _STILL_VALID_S:
-            return self._last[1]
-        return self.read()
+        """Return the last reading, such as that after a trial for the next one, if it is no older than 0.5 s, or a new
+        one."""
+        return self._last[1] if self._last and time.monotonic() - self._last[0] < 0.5 else self.read()
 
     @property
     def usual_compute_ns(self) -> float | None:
         """Median of the readings so far; None where they are too few."""
         return statistics.median(self._compute_ns) if len(self._compute_ns) >= _USUAL_FROM else None
-
-    def _read(self) -> Pace | None:
-        if self._launch is None:
-            return None
-        ffi, library = native.load(self._launch)
-        found = ffi.new("ap_machine_pace *")
-        if library.ap_read_machine_pace(found) != library.AP_OK:
-            return None  # no 32 MiB are left: a trial is not refused for that
-        return Pace(compute_ns=found.compute_ns, latency_ns=found.latency_ns, bandwidth_gbs=found.bandwidth_gbs)
 
 
 class Watch:
@@ -140,9 +172,8 @@ class Watch:
 
     def close(self) -> tuple[Noise, float]:
         """Return the noise since this object was made, and the CPU time of children that ended since, s."""
-        activity = read_activity()
-        children = resource.getrusage(resource.RUSAGE_CHILDREN)
-        began = self._children
+        begun, activity = self._activity, read_activity()
+        began, children = self._children, resource.getrusage(resource.RUSAGE_CHILDREN)
         # Sums of times are rounded: of a child that took none the difference may be just below nothing.
         cpu_s = max(0.0, children.ru_utime + children.ru_stime - began.ru_utime - began.ru_stime)
         usual_ns = self._meter.usual_compute_ns
@@ -151,15 +182,15 @@ class Watch:
             before=self._before,
             after=self._meter.read(),
             usual_compute_ns=usual_ns,
-            steal_share=_steal_share(self._activity, activity),
-            other_cpu_share=_other_share(self._activity, activity, own_s),
-            frequency_mhz=frequency_mhz(),
+            steal_share=_steal_share(begun, activity),
+            other_cpu_share=_other_share(begun, activity, own_s),
+            frequency_mhz=_frequency_mhz(),
             minor_faults=children.ru_minflt - began.ru_minflt,
             major_faults=children.ru_majflt - began.ru_majflt,
             voluntary_switches=children.ru_nvcsw - began.ru_nvcsw,
             involuntary_switches=children.ru_nivcsw - began.ru_nivcsw,
-            huge_pages_granted=_more(self._activity.huge_pages_granted, activity.huge_pages_granted),
-            huge_pages_refused=_more(self._activity.huge_pages_refused, activity.huge_pages_refused),
+            huge_pages_granted=_more(begun.huge_pages_granted, activity.huge_pages_granted),
+            huge_pages_refused=_more(begun.huge_pages_refused, activity.huge_pages_refused),
         )
         return noise, cpu_s
 
@@ -204,17 +235,12 @@ def disturbance(noise: Noise, limit: float | None) -> str | None:
     return "; ".join(reasons) or None
 
 
-class Calm(BaseModel):
-    """How noisy the machine is while nothing is measured.
+class Calm(Frozen):
+    """How noisy the machine is while nothing is measured, over so many seconds.
 
-    Attributes:
-        spread: standard deviations of the logarithms of the pace's readings, by name; empty where none was read.
-        steal_share, other_cpu_share: as in `Noise`.
-        disturbed: in words, what would flag a trial now.
-        seconds: length of the observation.
+    ``spread``: standard deviations of the logarithms of the pace's readings, by name; empty where none was read.
+    ``disturbed``: in words, what would flag a trial now. The others are as in `Noise`.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     spread: dict[str, float]
     steal_share: float | None
@@ -227,16 +253,13 @@ def look(meter: PaceMeter, seconds: float) -> Calm:
     """Return how noisy the machine is in the next seconds: its pace, and what others take."""
     begun_s = time.monotonic()
     watch = Watch(meter)
-    paces = []
+    logs: dict[str, list[float]] = {name: [] for name in Pace.model_fields}
     while time.monotonic() - begun_s < seconds:
-        pace = meter.read()
-        if pace:
-            paces.append(pace.model_dump())
-        time.sleep(_PAUSE_S)
+        for name, value in meter.read() or ():
+            logs[name].append(math.log(value))
+        time.sleep(0.05)  # so that looking does not keep the machine busy
     noise, _ = watch.close()
-    spread = {
-        name: statistics.stdev(math.log(pace[name]) for pace in paces) for name in Pace.model_fields if len(paces) > 1
-    }
+    spread = {name: statistics.stdev(values) for name, values in logs.items() if len(values) > 1}
     return Calm(
         spread=spread, steal_share=noise.steal_share, other_cpu_share=noise.other_cpu_share,
         disturbed=disturbance(noise, DISTURBED_BEYOND), seconds=time.monotonic() - begun_s,

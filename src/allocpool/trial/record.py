@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from allocpool.errors import UserError
 from allocpool.machine.host import Host
 from allocpool.trial.noise import Noise
-from allocpool.trial.spec import TrialSpec
+from allocpool.trial.spec import Frozen, TrialSpec
 
 Status = Literal[
     "ok", "failed", "out_of_memory", "crashed", "timeout", "killed", "invalid", "unavailable", "disturbed"
@@ -38,10 +38,8 @@ _ODD_NUMBER = re.compile(rb"NaN|Infinity|[\s\[:,][-0-9.]*(?:[0-9][eE]\+?[0-9]{3}
 """Text of a record that may be read as no finite number of 64 bits; so rare that few records are walked."""
 
 
-class JvmLaunch(BaseModel):
+class JvmLaunch(Frozen):
     """How the child starts its JVM."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     libjvm: str
     version: str
@@ -50,19 +48,17 @@ class JvmLaunch(BaseModel):
     compiler: str
 
 
-class NativeLaunch(BaseModel):
+class NativeLaunch(Frozen):
     """The native library that the child loads, the programs that it starts, and how they were compiled."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     library: str
     header: str
     compiler: str
     compiler_flags: str
-    programs: dict[str, str] = {}
+    programs: dict[str, str] = Field(default={})
 
 
-class Launch(BaseModel):
+class Launch(Frozen):
     """What a child needs in addition to its spec; depends on this machine, so it is no part of the spec.
 
     Attributes:
@@ -70,17 +66,15 @@ class Launch(BaseModel):
         larger_heap: the JVM of a search's second heap, or in one line why this machine can't run it.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     code_hash: str
     child: str = ""
     jvm: JvmLaunch | None = None
     native: NativeLaunch | None = None
     larger_heap: JvmLaunch | str | None = None
-    environment: dict[str, str] = {}
+    environment: dict[str, str] = Field(default={})
 
 
-class TrialRecord(BaseModel):
+class TrialRecord(Frozen):
     """The content of ``result.json``, written last and atomically: a trial without it never took place.
 
     Attributes:
@@ -88,8 +82,6 @@ class TrialRecord(BaseModel):
         disturbed: what disturbed the trial beyond its campaign's limit, in words.
         gc_log_bytes: size of the JVM's log when the trial had ended; None without one.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal[2] = 2
     """A record with another one is of another version of this package, and is not read."""
@@ -119,10 +111,8 @@ class TrialRecord(BaseModel):
 
 
 def trial_id(spec: TrialSpec, code_hash: str, host_id: str) -> str:
-    """Return the name of a trial: 16 hex digits of SHA-256 over its spec, the code that it runs and the host.
-
-    The time-out is left out: it changes what is given up on, never what is measured.
-    """
+    """Return the name of a trial: 16 hex digits of SHA-256 over its spec, the code that it runs and the host; not over
+    the time-out, which never changes what is measured."""
     stated = json.dumps(spec.model_dump(mode="json", exclude={"timeout_s"}), sort_keys=True)
     return hashlib.sha256(f"{stated}\n{code_hash}\n{host_id}".encode()).hexdigest()[:16]
 
@@ -162,8 +152,7 @@ def checked_record(directory: Path) -> TrialRecord | None:
             _check_numbers(record.model_dump(include={"measurement", "noise"}), "record")
     except ValidationError as error:
         reason = error.errors()[0]
-        where = ".".join(map(str, reason["loc"]))
-        raise UserError(f"{where}: {reason['msg']}" if where else str(reason["msg"])) from None
+        raise UserError(": ".join(filter(None, [".".join(map(str, reason["loc"])), reason["msg"]]))) from None
     except (OSError, ValueError) as error:
         raise UserError(str(error)) from None
     if record.trial_id != directory.name:

@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -32,30 +33,14 @@ from allocpool.machine.host import Host
 from allocpool.machine.memory import memory_kills
 from allocpool.runtimes.collectors import collector_named
 from allocpool.strangers import printable
-from allocpool.trial.jit import JIT_LOG, read_jit_log
+from allocpool.trial import record
+from allocpool.trial.jvm_logs import JIT_LOG, log_fault, read_jit_log
 from allocpool.trial.launch import Launcher
-from allocpool.trial.log_whole import log_fault
 from allocpool.trial.noise import PaceMeter, Watch, disturbance
-from allocpool.trial.record import (
-    GC_LOG,
-    MEASUREMENT,
-    RESULT,
-    SPEC,
-    STDERR,
-    STDOUT,
-    Launch,
-    Status,
-    TrialRecord,
-    size_of,
-    trial_id,
-)  # fmt: skip
 from allocpool.trial.spec import TrialSpec
 
-TAIL_LINES = 20
+_TAIL_LINES = 20
 _LOOK_S = 0.5
-_TURN_S = 0.1
-_MACHINE_LOCK = "/tmp/allocpool.lock"
-_HOLDER_LETTERS = 300
 _NO_MEMORY = re.compile(
     "cannot allocate memory|could not reserve enough space|could not allocate|insufficient memory|std::bad_alloc"
     "|MemoryError", re.IGNORECASE,
@@ -87,15 +72,15 @@ class Task:
 
 def task_for(spec: TrialSpec, launcher: Launcher, host: Host, raw: Path) -> Task:
     """Name the trial; starts and builds nothing."""
-    name = trial_id(spec, launcher.code_hash(spec), host.fingerprint())
+    name = record.trial_id(spec, launcher.code_hash(spec), host.fingerprint())
     return Task(name, spec, raw / name)
 
 
 def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list[_T]:
     """Return blocks in their order, the items of each in a random order that ``order_seed`` fixes."""
-    blocks: dict[int, list[_T]] = {}
+    blocks: dict[int, list[_T]] = defaultdict(list)
     for block, item in items:
-        blocks.setdefault(block, []).append(item)
+        blocks[block].append(item)
     ordered: list[_T] = []
     for block in sorted(blocks):
         random.Random(f"{order_seed}/{block}").shuffle(blocks[block])
@@ -106,17 +91,13 @@ def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list
 @contextmanager
 def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
     """Hold the machine for measuring into ``folder``: a second campaign at the same time would spoil both. It is waited
-    for ``patience_s`` seconds at most.
+    for ``patience_s`` seconds at most; then a UserError names its process and folder.
 
     The lock is one file for all users of the machine, ``ALLOCPOOL_LOCK`` or a name in ``/tmp`` that does not depend on
-    the environment. It is free as soon as its process has died.
-
-    Raises:
-        UserError: another campaign is measuring on this machine; names its process and folder. Or the lock is no
-            regular file, or can't be opened.
+    the environment. It is free as soon as its process has died. UserError where it can't be opened, too.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = Path(os.environ.get("ALLOCPOOL_LOCK") or _MACHINE_LOCK)
+    path = Path(os.environ.get("ALLOCPOOL_LOCK") or "/tmp/allocpool.lock")
     try:
         descriptor = open_lock(path)
     except OSError as error:
@@ -128,9 +109,9 @@ def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             if time.monotonic() >= ends_s:
-                holder = printable(lock.read(_HOLDER_LETTERS)).strip() or "unknown"
+                holder = printable(lock.read(300)).strip() or "unknown"
                 raise UserError(f"another campaign is measuring on this machine ({holder}): wait for it or stop it")
-            time.sleep(_TURN_S)
+            time.sleep(0.1)
         lock.truncate(0)
         lock.write(f"process {os.getpid()}, into {folder}")
         lock.flush()
@@ -138,15 +119,15 @@ def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
 
 
 def run_trial(
-    task: Task, launch: Launch, host: Host, meter: PaceMeter, disturbed_beyond: float | None = None
-) -> TrialRecord:
+    task: Task, launch: record.Launch, host: Host, meter: PaceMeter, disturbed_beyond: float | None = None
+) -> record.TrialRecord:
     """Run one trial to its record; ``disturbed_beyond`` is the limit of `disturbance`. KeyboardInterrupt kills the
     child, leaves no record and is raised again."""
     if task.folder.exists():  # of an interrupted attempt
         shutil.rmtree(task.folder)
     task.folder.mkdir(parents=True)
     asked = {"spec": task.spec.model_dump(mode="json"), "launch": launch.model_dump(mode="json")}
-    write_atomically(task.folder / SPEC, json.dumps(asked, indent=1))
+    write_atomically(task.folder / record.SPEC, json.dumps(asked, indent=1))
     command = (sys.executable, "-m", "allocpool.trial.child", str(task.folder))
     load_before = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -159,21 +140,21 @@ def run_trial(
     status, reason, measurement = _outcome(task.folder, exit_code, task.spec)
     if status in ("killed", "crashed") and memory_kills() > kills_before:
         status, reason = "out_of_memory", "the kernel ended it: there was no memory left"
-    logs = launch.jvm is not None and any(GC_LOG in flag for flag in launch.jvm.flags)
-    if status == "ok" and (fault := interrupted or log_fault(task.folder / GC_LOG, measurement, logs)):
+    logs = launch.jvm is not None and any(record.GC_LOG in flag for flag in launch.jvm.flags)
+    if status == "ok" and (fault := interrupted or log_fault(task.folder / record.GC_LOG, measurement, logs)):
         status, reason = "invalid", fault
     noise = noise.model_copy(update=_compilations(task.folder, measurement))
-    record = TrialRecord(
+    ended = record.TrialRecord(
         trial_id=task.trial_id, spec=asked["spec"], status=status, reason=reason,
         log_tail=None if status == "ok" else _tail(task.folder), measurement=measurement, launch=launch,
         command=command, exit_code=exit_code, host=host, started_utc=started, wall_s=wall_s, cpu_s=cpu_s,
         load_before=load_before, attempt=task.attempt, noise=noise, disturbed=disturbance(noise, disturbed_beyond),
-        gc_log_bytes=size_of(task.folder / GC_LOG),
+        gc_log_bytes=record.size_of(task.folder / record.GC_LOG),
     )  # fmt: skip
-    with suppress(FileNotFoundError), (task.folder / GC_LOG).open("rb") as log:
+    with suppress(FileNotFoundError), (task.folder / record.GC_LOG).open("rb") as log:
         os.fsync(log.fileno())  # a record vouches for its log, so it is not to be on disk before it
-    write_atomically(task.folder / RESULT, record.model_dump_json(indent=1))
-    return record.model_copy(update={"directory": str(task.folder)})
+    write_atomically(task.folder / record.RESULT, ended.model_dump_json(indent=1))
+    return ended.model_copy(update={"directory": str(task.folder)})
 
 
 def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str, Any]:
@@ -186,11 +167,11 @@ def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str,
     return asdict(counted) if counted else {}
 
 
-def _run_child(command: Sequence[str], task: Task, launch: Launch) -> tuple[int | None, str | None]:
+def _run_child(command: Sequence[str], task: Task, launch: record.Launch) -> tuple[int | None, str | None]:
     """Return the exit status of the child (negative: the signal), None when it was given up on; and in words whether a
     signal interrupted it."""
     environment = child_environment(launch)
-    with (task.folder / STDOUT).open("wb") as out, (task.folder / STDERR).open("wb") as err:
+    with (task.folder / record.STDOUT).open("wb") as out, (task.folder / record.STDERR).open("wb") as err:
         start_guard()
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
@@ -235,7 +216,7 @@ def _stood_still(child: int) -> str | None:
     return None
 
 
-def child_environment(launch: Launch) -> dict[str, str]:
+def child_environment(launch: record.Launch) -> dict[str, str]:
     """Return the environment of a trial's process: what is inherited, and what the launch sets."""
     inherited = {
         name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith(_INHERITED_PREFIXES)
@@ -244,9 +225,11 @@ def child_environment(launch: Launch) -> dict[str, str]:
     return {**inherited, "ALLOCPOOL_PARENT": str(os.getpid()), "PYTHONPATH": search_path, **launch.environment}
 
 
-def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Status, str | None, dict[str, Any] | None]:
+def _outcome(
+    folder: Path, exit_code: int | None, spec: TrialSpec
+) -> tuple[record.Status, str | None, dict[str, Any] | None]:
     """Return status, reason and measurement of the record."""
-    path = folder / MEASUREMENT
+    path = folder / record.MEASUREMENT
     if path.exists():
         measurement = json.loads(path.read_text(encoding="utf-8"))
         return measurement.pop("status"), measurement.pop("reason"), measurement
@@ -269,9 +252,6 @@ def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Stat
 
 def _tail(folder: Path) -> str:
     """Return the last lines of what the child printed, errors last."""
-    lines: list[str] = []
-    for name in (STDOUT, STDERR):
-        path = folder / name
-        if path.exists():
-            lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]
-    return "\n".join(lines[-TAIL_LINES:])
+    paths = [path for name in (record.STDOUT, record.STDERR) if (path := folder / name).exists()]
+    lines = [line for path in paths for line in path.read_text("utf-8", "replace").splitlines()[-_TAIL_LINES:]]
+    return "\n".join(lines[-_TAIL_LINES:])

@@ -1,27 +1,71 @@
-"""Specs of trials: plain data, checked before anything starts."""
+"""Specs of trials, plain data that is checked before anything starts, and what they need on any machine."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from allocpool.errors import OneOf
 from allocpool.runtimes.collectors import COLLECTORS, check_release
-from allocpool.trial.needs import Needs
+from allocpool.runtimes.flags import Jvm as Jvm
 
 RuntimeNumber = Annotated[int, AfterValidator(check_release)]
 """A feature release of Java, whether the machine has it or not."""
 CollectorName = Annotated[str, OneOf("collector", COLLECTORS)]
 
 DEFAULT_TIMEOUT_S = 120.0
+NativeProject = Literal["packets", "packets-host", "echo", "sharing"]
+"""The CMake projects of ``native/`` that children load through cffi. ``packets-host`` is ``packets``, compiled for the
+CPU of this machine; ``sharing`` is the workload on many threads before a simulated cache."""
 
 
-class TrialSpec(BaseModel):
-    """One trial. A spec is plain data: equal specs describe equal trials."""
+@dataclass(frozen=True)
+class Needs:
+    """Everything that a trial takes in addition to its spec.
+
+    Attributes:
+        jvm: the JVM of a Java trial.
+        second_jvm: one that the trial starts where this machine can.
+        native: the C++ project whose library the child loads.
+        allocator: what serves C++ ``new``, by its name; None where the language is Java.
+        boost: whether boost::pool takes part.
+        memory_mb: what a C++ trial's buffers come to, MiB; a JVM's memory follows from its sizes.
+        memory_setting: the setting that makes it less.
+        processes: those that hold the whole memory at the same time.
+        environment: variables that the child is started with.
+    """
+
+    jvm: Jvm | None = None
+    second_jvm: Jvm | None = None
+    native: NativeProject | None = None
+    allocator: str | None = None
+    boost: bool = False
+    memory_mb: int = 0
+    memory_setting: str = "scale"
+    processes: int = 1
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def most_mb(self) -> int:
+        """Heaps and buffers of all its processes, MiB, without what a runtime takes in addition."""
+        if self.jvm is None:
+            return self.memory_mb
+        heap_mb = max(jvm.heap_mb for jvm in (self.jvm, self.second_jvm) if jvm)
+        return (heap_mb + self.jvm.direct_mb) * self.processes
+
+
+class Frozen(BaseModel):
+    """Plain data, checked when it is made and the same from then on."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TrialSpec(Frozen):
+    """One trial: equal specs describe equal trials."""
 
     CHILD: ClassVar[str]
     """The module whose ``run(spec, launch, folder)`` measures a trial, inside its process."""
@@ -29,9 +73,7 @@ class TrialSpec(BaseModel):
     mode: str
     block: int = Field(default=0, ge=0, description="repetition: every configuration runs once per block")
     timeout_s: float | None = Field(
-        default=None,
-        gt=0,
-        description="after which the trial is killed; follows from its lengths when left out",
+        default=None, gt=0, description="after which the trial is killed; follows from its lengths when left out"
     )
 
     @abstractmethod

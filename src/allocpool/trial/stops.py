@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
 
 from allocpool import gclog
 from allocpool.errors import UserError
 from allocpool.files import write_atomically
 from allocpool.trial.record import GC_LOG, TrialRecord
+from allocpool.trial.spec import Frozen
 
 Intervals = npt.NDArray[np.int64]
 """Shape (n, 2): start and end, nanoseconds of CLOCK_MONOTONIC."""
@@ -60,14 +60,12 @@ class Stall(NamedTuple):
     thread: str
 
 
-class Stops(BaseModel):
+class Stops(Frozen):
     """The stops of one log, each kind in the log's order.
 
     ``unread`` counts lines about stopped threads that the reader did not understand, ``violations`` lines that
     contradict each other.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     pauses: tuple[Pause, ...]
     safepoints: tuple[Safepoint, ...]
@@ -76,20 +74,19 @@ class Stops(BaseModel):
     violations: int
 
     def pause_intervals(self) -> Intervals:
-        """Return stop-the-world pauses."""
         return _intervals(self.pauses)
 
     def safepoint_intervals(self) -> Intervals:
-        """Return safepoints, from the request to the release."""
         return _intervals(self.safepoints)
 
     def reaching_intervals(self) -> Intervals:
         """Return the part of each safepoint until the last thread stood."""
-        return _array((stop.start_ns, stop.start_ns + stop.reaching_ns) for stop in self.safepoints)
+        return _intervals(stop._replace(duration_ns=stop.reaching_ns) for stop in self.safepoints)
 
     def standing_intervals(self) -> Intervals:
         """Return the rest of each safepoint."""
-        return _array((stop.start_ns + stop.reaching_ns, stop.start_ns + stop.duration_ns) for stop in self.safepoints)
+        reached = self.reaching_intervals()[:, 1]
+        return np.column_stack((reached, self.safepoint_intervals()[:, 1]))
 
     def stall_intervals(self, thread: str = CONSUMER) -> Intervals:
         """Return the times that a thread waited for memory."""
@@ -100,19 +97,16 @@ class Stops(BaseModel):
         return _intervals(pause for pause in self.pauses if pause.kind.startswith(("Full", "Degenerated")))
 
 
-class _Kept(BaseModel):
+class _Kept(Frozen):
     """The content of the file next to a log, valid for ``of``: this reader, and a log of this size and time."""
 
     of: str
     stops: Stops
 
 
-def _array(pairs: Iterable[tuple[int, int]]) -> Intervals:
-    return np.array(list(pairs), np.int64).reshape(-1, 2)
-
-
 def _intervals(stops: Iterable[Pause | Safepoint | Stall]) -> Intervals:
-    return _array((stop.start_ns, stop.start_ns + stop.duration_ns) for stop in stops)
+    pairs = [(stop.start_ns, stop.start_ns + stop.duration_ns) for stop in stops]
+    return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def read_stops(log: Path) -> Stops:

@@ -131,6 +131,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
         cycles = old_cycles(folder / "gc.log", measured[0][0], measured[-1][1])
     peak_mb = peak_rss_mb()  # before anything is looked at that is not the workload
     fault = work.audit()
+    counted = spec["block"] == 0 or spec["mode"] == "live_set"
     return {
         "status": "failed" if fault else "ok",
         "reason": f"audit: {fault}" if fault else None,
@@ -145,7 +146,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
         "allocated_bytes": allocated_bytes,
         "peak_rss_mb": peak_mb,
         # Every block has the same objects alive, and what never collects can't separate the living from the dead.
-        "live_objects": work.live_objects() if spec["block"] == 0 and not never_frees(spec["collector"]) else None,
+        "live_objects": work.live_objects() if counted and not never_frees(spec["collector"]) else None,
         "disorder_bytes": disorder_bytes,
         "memory": work.memory(),
     }

@@ -23,8 +23,7 @@ from allocpool.packets.specs import (
 )
 from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import collector_named, never_frees, require_combination
-from allocpool.trial.needs import Jvm, Needs
-from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
 MODULE, FOREIGN_MODULE, JMH_MODULE = "allocation", "allocation-foreign", "allocation-jmh"
 FOREIGN_RUNTIME = 25

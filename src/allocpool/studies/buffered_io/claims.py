@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -52,8 +53,7 @@ _Figures = dict[tuple[Way, str], pd.Series]
 
 
 def _cells(figures: _Figures, names: Mapping[Way, str], gaps: Mapping[Way, str]) -> Cells:
-    every = [(way, metric) for way in _WAYS for metric in ("memory", *_COLUMNS)]
-    every += [(_SIZED, metric) for metric in _OF_CHARS]
+    every = [*product(_WAYS, ("memory", *_COLUMNS)), *product([_SIZED], _OF_CHARS)]
     return Cells(
         [
             Cell({**way._asdict(), "metric": metric}, _OF_CHARS.get(metric) or names.get(way, way.label),
@@ -128,11 +128,6 @@ def published_figures() -> Cells:
 ECHO_CLAIMS = claims_of("buffered_io", published=published_figures)
 
 
-def evaluate(trials: pd.DataFrame) -> list[Verdict]:
-    """Put every claim to a campaign's trials, failed ones included, set-up by set-up."""
-    return claims.evaluate_apart(ECHO_CLAIMS, partial(cells_of, trials))
-
-
-def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """Return the verdicts of a campaign on its tables, as its page and the first page show them."""
-    return evaluate(tables["trials"])
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any] | None = None) -> list[Verdict]:
+    """Return the verdicts of a campaign, set-up by set-up, as its page and the first page show them."""
+    return claims.evaluate_apart(ECHO_CLAIMS, partial(cells_of, tables["trials"]))

@@ -69,6 +69,12 @@ def newest(trials: pd.DataFrame) -> pd.DataFrame:
     return trials[trials["runtime"].isna() | trials["runtime"].eq(latest).fillna(False)]
 
 
+def without_virtual(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the newest trials with messages of the usual size and no virtual threads; ``buffer`` is 0 for none."""
+    shown = newest(usual(done(trials)))
+    return shown[shown["threads"].fillna("") != "virtual"].assign(buffer=shown["buffer"].fillna(0))
+
+
 def slopes(points: pd.DataFrame, value: str = "rss_mb", by: Sequence[str] = ("variant",)) -> pd.DataFrame:
     """Return a line by least squares for each block of each group: ``by``, block, ``each`` (bytes per connection) and
     ``fixed_mb``; none where a block has one number of connections.
@@ -168,8 +174,7 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
     connections only.
     """
     by = ["io", "buffer"]
-    ours = newest(usual(done(trials)))
-    ours = ours[ours["threads"].fillna("") != "virtual"].assign(buffer=ours["buffer"].fillna(0))
+    ours = without_virtual(trials)
     idle = slopes(ours[ours["io"] == "stream"].assign(io="idle_threads"), "idle_rss_mb", by)
     table = published()
     lines = pd.concat([slopes(ours, by=by), idle]).merge(table, "inner", by)

@@ -7,21 +7,6 @@ from typing_extensions import TypedDict
 from allocpool.trial.measurement import CpuTime, Outcome
 
 
-class Parts(TypedDict):
-    """Bytes in use by what they are part of; in Java after a full collection. See `tables.PARTS`."""
-
-    stack: int
-    char_buffer: int
-    byte_buffer: int
-    codec: int
-    direct: int
-    socket: int
-    thread: int
-    native: int
-    code: int
-    other: int
-
-
 class Load(TypedDict):
     """What the load generator reports of the measured window; a message belongs to it by the instant when it was
     due."""
@@ -57,11 +42,10 @@ class EchoMeasurement(TypedDict):
     load: Load
     cpu: CpuTime
     cpu_percent: list[float]
-    cpu_percent_median: float
-    cpu_percent_mean: float
     memory: dict[str, float]
     """MiB by the names of columns of table ``trials``; a heap there is in Java only."""
-    parts: Parts
+    parts: dict[str, int]
+    """Bytes in use by `tables.PARTS`, those of C++ by two of them; in Java after a full collection."""
     stacks_bytes: int
     threads: int
     counts: dict[str, int]

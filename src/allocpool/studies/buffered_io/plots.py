@@ -11,15 +11,7 @@ from allocpool.evidence.trials import records
 from allocpool.packets.cells import present
 from allocpool.packets.style import name_rows, points
 from allocpool.studies.buffered_io import connections
-from allocpool.studies.buffered_io.connections import (
-    PUBLISHED,
-    common_buffers,
-    done,
-    newest,
-    over_blocks,
-    slopes,
-    usual,
-)
+from allocpool.studies.buffered_io.connections import PUBLISHED
 from allocpool.studies.buffered_io.tables import PARTS
 
 # Okabe and Ito's palette again, hatched from the second round on.
@@ -43,7 +35,8 @@ def cost_of_a_connection(trials: pd.DataFrame) -> Figure:
     costs = connections.costs(trials)
     if costs.empty:
         return nothing(_ONE_NUMBER)
-    hue = _by_server(costs.loc[costs["served_by"] != PUBLISHED, "served_by"])
+    palette, markers = looks(costs.loc[costs["served_by"] != PUBLISHED, "served_by"]).values()
+    hue = {name: (palette[name], markers[name]) for name in palette}
     if PUBLISHED in set(costs["served_by"]):
         hue[PUBLISHED] = style.GREY, "*"
     grid = points(costs, "mean", list(costs["way"].unique()), hue, "KiB per connection (log scale)", by="served_by",
@@ -52,22 +45,16 @@ def cost_of_a_connection(trials: pd.DataFrame) -> Figure:
     return finish(grid, "What a connection costs, by way of I/O.", 2, handles=marks(hue))
 
 
-def _by_server(served_by: pd.Series) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each."""
-    palette, markers = looks(served_by).values()
-    return {name: (palette[name], markers[name]) for name in palette}
-
-
 def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
     """Return bytes of one connection by where they sit, one bar per variant; the black mark is the measured slope.
 
     Variants are the newest with common buffers. What was measured as less than nothing is noise of the fixed part and
     is no piece of a bar.
     """
-    shown = newest(common_buffers(usual(done(trials))))
+    shown = connections.newest(connections.common_buffers(connections.usual(connections.done(trials))))
     sized = shown.merge(parts.assign(part_mb=parts["bytes"] / 2**20), on="trial_id")
     by = ["variant", "part"]
-    made_of = over_blocks(slopes(sized, "part_mb", by), by)["mean"].clip(lower=0) / 1024
+    made_of = connections.over_blocks(connections.slopes(sized, "part_mb", by), by)["mean"].clip(lower=0) / 1024
     if made_of.empty:
         return nothing(_ONE_NUMBER)
     bars = made_of.rename("kib").reset_index()
@@ -75,7 +62,7 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
     styles = {part.replace("_", " "): _PART_STYLE[part] for part in present(PARTS, bars["part"])}
     grid, handles = style.stack(bars.assign(part=bars["part"].str.replace("_", " ")), "kib", "variant", order, "part",
                                 styles)  # fmt: skip
-    lines = over_blocks(slopes(shown, "collected_rss_mb")).loc[order] / 1024
+    lines = connections.over_blocks(connections.slopes(shown, "collected_rss_mb")).loc[order] / 1024
     for place, slope in enumerate(records(lines)):
         grid.ax.plot([slope.mean] * 2, [place - 0.42, place + 0.42], color=style.INK, linewidth=2)
         grid.ax.plot([max(0.0, slope.low), max(0.0, slope.high)], [place] * 2, color=style.INK, linewidth=1)

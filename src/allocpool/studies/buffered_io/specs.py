@@ -1,4 +1,4 @@
-"""The echo study as its specification sees it: servers, their ways of doing I/O, and the load on them.
+"""What an echo trial states: a server, its way of doing I/O, and the load on it; and what this machine allows.
 
 A connection costs whatever a server keeps for it: a stack, buffers held for life or taken when needed, encoders,
 sockets. The published study ("Java buffered IO memory", realcomp) held up to 30,000 of them.
@@ -6,17 +6,20 @@ sockets. The published study ("Java buffered IO memory", realcomp) held up to 30
 
 from __future__ import annotations
 
+import resource
+import socket
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from allocpool.errors import OneOf, UserError, unknown_choice
+from allocpool.machine.memory import available_memory_mb
 from allocpool.packets.specs import DEFAULT_COLLECTOR, DEFAULT_RUNTIME, SET_UP_S
 from allocpool.runtimes.collectors import require_combination
-from allocpool.studies.buffered_io import limits
-from allocpool.trial.needs import Jvm, Needs
-from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
 Server = Literal["java", "cpp"]
 Threads = Literal["platform", "virtual"]
@@ -28,6 +31,16 @@ IO: dict[str, tuple[str, ...]] = {
     "cpp": ("threads", "epoll"),
 }
 EVERY_IO = tuple(name for names in IO.values() for name in names)
+_LABELS = {
+    "buffered_reader": "BufferedReader",
+    "buffered_stream": "BufferedStream",
+    "stream": "plain stream",
+    "nio_buffer_per_connection": "NIO, own buffer",
+    "nio_pooled": "NIO, pooled",
+    "netty_pooled": "Netty, pooled",
+    "netty_unpooled": "Netty, unpooled",
+}
+"""Ways of doing I/O in words."""
 BUFFERED = {"buffered_reader": "char", "buffered_stream": "byte"}
 """The ways that have a buffer of selectable size, and what its size counts."""
 THREADS: tuple[Threads, ...] = ("platform", "virtual")
@@ -35,12 +48,18 @@ FIRST_WITH_VIRTUAL_THREADS = 21
 DEFAULT_BUFFER = 8192
 MESSAGE_BYTES = 512
 MOST_CONNECTIONS = 60_000
-LARGEST_BUFFER = 1 << 20
 HEAP_MB = 1024
-_CONNECTIONS_PER_S = 5000.0
 _GRACE_S = 60.0
 _SMALL_HEAP_MB = 4
 """Where a heap starts that may grow and shrink: about what a JVM itself keeps alive, or it would hide small slopes."""
+
+_THREADS = (
+    ("pid_max", "/proc/sys/kernel/pid_max", "raise with `sysctl kernel.pid_max=4194304`"),
+    ("threads-max", "/proc/sys/kernel/threads-max", "raise with `sysctl kernel.threads-max=200000`"),
+    ("pids of this control group", "/sys/fs/cgroup/pids.max", "raise with `docker run --pids-limit`, or pids.max"),
+    ("pids of this control group", "/sys/fs/cgroup/pids/pids.max", "raise with `docker run --pids-limit`, or pids.max"),
+)
+"""Ceilings of threads: name, file, remedy."""
 
 
 def _of_java(default: int | str) -> Any:
@@ -59,7 +78,7 @@ class EchoSpec(TrialSpec):
     buffer: int | None = Field(
         default_factory=lambda spec: DEFAULT_BUFFER if spec["io"] in BUFFERED else None,
         ge=1,
-        le=LARGEST_BUFFER,
+        le=1 << 20,
         description="chars or bytes, where io has one",
     )
     threads: Threads | None = Field(
@@ -128,7 +147,12 @@ class EchoSpec(TrialSpec):
         return Needs(jvm=jvm, native="echo")
 
     def refused_here(self) -> str | None:
-        return limits.refusal(self)
+        most, name, remedy = min(_limits(self))
+        if self.connections > most:
+            return f"connections {self.connections}: choose 1 to {most} (limited by {name}; {remedy})"
+        if self.port and _taken(self.port):
+            return f"port {self.port} of 127.0.0.1 is taken: choose another, or 0 for any free one"
+        return None
 
     def longest_seconds(self) -> float:
         return _GRACE_S + 3 * (self.seconds + self.warmup_seconds) + 4 * self.connections / 1000
@@ -137,7 +161,7 @@ class EchoSpec(TrialSpec):
         return f"{self.variant.label} ({self.connections} connections)"
 
     def expected_seconds(self) -> float:
-        opening_s = self.connections / _CONNECTIONS_PER_S
+        opening_s = self.connections / 5000
         return SET_UP_S[self.server] + 0.5 + 2 * opening_s + self.warmup_seconds + self.seconds
 
 
@@ -191,16 +215,63 @@ class Variant:
         """The way of doing I/O in words, with the size of its buffer."""
         if self.server == "cpp":
             return f"C++ {'thread per connection' if self.io == 'threads' else self.io}"
-        return LABELS[self.io] + (f" {self.buffer}" if self.buffer else "")
+        return _LABELS[self.io] + (f" {self.buffer}" if self.buffer else "")
 
 
-LABELS = {
-    "buffered_reader": "BufferedReader",
-    "buffered_stream": "BufferedStream",
-    "stream": "plain stream",
-    "nio_buffer_per_connection": "NIO, own buffer",
-    "nio_pooled": "NIO, pooled",
-    "netty_pooled": "Netty, pooled",
-    "netty_unpooled": "Netty, unpooled",
-}
-"""Ways of doing I/O in words."""
+def _limits(spec: EchoSpec) -> Iterator[tuple[int, str, str]]:
+    """So many connections fit, by which limit, and how it is raised. All is read, nothing tried: to use up threads or
+    descriptors would disturb everyone on the machine."""
+    # The server itself has up to 300: libraries, jars, logs, epoll. The load generator has fewer.
+    descriptors = _allowed(resource.RLIMIT_NOFILE, hard=True)
+    remedy = "raise with `ulimit -Hn`, or nofile in /etc/security/limits.conf"
+    yield descriptors - 300, f"{descriptors} file descriptors a process", remedy
+    low, high = _numbers("/proc/sys/net/ipv4/ip_local_port_range") or (32_768, 60_999)
+    ports = (high - low + 1) // 2  # those of an earlier trial may still be in TIME_WAIT
+    remedy = "raise with addresses=250, or `sysctl net.ipv4.ip_local_port_range='1024 65535'`"
+    yield ports * spec.addresses, f"{ports} free ports on each of {spec.addresses} addresses", remedy
+    # In the kernel two sockets and a thread's stack; a thread at most, with what its connection keeps; then buffers.
+    stack_kib = {"java": 128, "cpp": 32}[spec.server] if spec.thread_per_connection else 8
+    each = (
+        (24 + stack_kib) * 1024
+        + 2 * (spec.buffer or 0)
+        + (2 * (spec.buffer or 0) + 2 * 8192 if spec.io == "buffered_reader" else 0)
+    )
+    available_mb, remedy = available_memory_mb(), "use a machine with more memory"
+    yield max(0, available_mb - 512) * 2**20 // each, f"{available_mb} MB of available memory", remedy
+    if not spec.thread_per_connection:
+        return
+    # The fourth field of /proc/loadavg ends in the number of threads of the machine (proc(5)).
+    others = 200 + int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
+    user = _allowed(resource.RLIMIT_NPROC)
+    yield user - others, f"{user} threads of this user", "raise with `ulimit -u`, or nproc in /etc/security/limits.conf"
+    for name, path, remedy in _THREADS:
+        for most in _numbers(path)[:1]:
+            yield most - others, f"{most} {name}", remedy
+    for most in _numbers("/proc/sys/vm/max_map_count"):
+        # A stack, its guard pages, and HotSpot's zones inside it.
+        maps, remedy = 3 if spec.server == "java" else 2, "raise with `sysctl vm.max_map_count=1048576`"
+        yield (most - 3000) // maps, f"{most} memory maps a process", remedy
+
+
+def _allowed(kind: int, hard: bool = False) -> int:
+    """The limit of this process; the server raises its soft one where it may."""
+    limit = resource.getrlimit(kind)[hard]
+    return 1 << 30 if limit == resource.RLIM_INFINITY else limit
+
+
+def _numbers(path: str) -> list[int]:
+    """The numbers that a file of the kernel holds; none where it is missing or has no limit."""
+    try:
+        return [int(word) for word in Path(path).read_text().split()]
+    except (OSError, ValueError):
+        return []
+
+
+def _taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False

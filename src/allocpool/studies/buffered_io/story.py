@@ -11,7 +11,7 @@ from allocpool import decisions
 from allocpool.campaign import store
 from allocpool.evidence import tables
 from allocpool.stats import significant
-from allocpool.studies.buffered_io.connections import done, newest, over_blocks, slopes, spread, usual
+from allocpool.studies.buffered_io import connections
 from allocpool.studies.buffered_io.specs import DEFAULT_BUFFER
 from allocpool.studies.buffered_io.study import STUDY
 
@@ -26,9 +26,8 @@ _COUNTERPARTS = (
 
 def _slopes(trials: pd.DataFrame) -> dict[tuple[str, int], pd.Series]:
     """Bytes per connection by way of I/O and buffer, 0 for none, on the newest release; no virtual threads."""
-    shown = newest(usual(done(trials)))
-    shown = shown[shown["threads"].fillna("") != "virtual"].assign(buffer=shown["buffer"].fillna(0))
-    groups: Any = slopes(shown, by=["io", "buffer"]).set_index("block").groupby(["io", "buffer"])["each"]
+    found = connections.slopes(connections.without_virtual(trials), by=["io", "buffer"]).set_index("block")
+    groups: Any = found.groupby(["io", "buffer"])["each"]
     return {(io, int(buffer)): lines for (io, buffer), lines in groups}
 
 
@@ -51,7 +50,7 @@ def verdict(trials: pd.DataFrame) -> str:
     if default is None or plain is None:
         return "**Not measured:** default and plain streams must run at two numbers of connections."
     kib = pd.concat({"default": default, "plain": plain}, names=["io"]).div(1024).rename("each").reset_index()
-    texts = over_blocks(kib, ["io"]).apply(spread, axis=1)
+    texts = connections.over_blocks(kib, ["io"]).apply(connections.spread, axis=1)
     return (
         f"**Memory of a connection, default buffers over none: {decisions.compare_means(default, plain).text()}**, "
         f"{texts['default']} KiB against {texts['plain']} KiB, n = {len(plain)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -9,22 +10,8 @@ from typing import Any
 import pandas as pd
 from pandera.pandas import Column, DataFrameSchema
 
-from allocpool.campaign.tidy import (
-    GC_COLUMNS,
-    POSITIVE,
-    TRIAL_COLUMNS,
-    TRIAL_ID,
-    Row,
-    Rows,
-    choice,
-    frames,
-    gc_row,
-    number,
-    read_trial,
-    text,
-    trial_row,
-    whole,
-)
+from allocpool.campaign import tidy
+from allocpool.campaign.tidy import POSITIVE, Row, Rows, choice, number, read_trial, text, whole
 from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.buffered_io.measurement import EchoMeasurement
 from allocpool.studies.buffered_io.specs import IO, MESSAGE_BYTES, THREADS, Variant
@@ -58,7 +45,7 @@ _LATENCY = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "max": 100.0}
 _table = partial(DataFrameSchema, strict=True, coerce=True)
 
 TRIALS = _table({
-    **TRIAL_COLUMNS,
+    **tidy.TRIAL_COLUMNS,
     "variant": text(
         f"label of the row: server, I/O, size of the buffer, threads, runtime; messages, if not of {MESSAGE_BYTES}"
     ),
@@ -102,11 +89,11 @@ TRIALS = _table({
     "behind": whole(
         "messages due before its end and never sent, their connection waiting for an echo when draining ended"
     ),
-    **GC_COLUMNS,
+    **tidy.GC_COLUMNS,
 })  # fmt: skip
 
 PARTS_TABLE = _table({
-    "trial_id": TRIAL_ID,
+    "trial_id": tidy.TRIAL_ID,
     "part": choice(PARTS, "; ".join(f"{part}: {what}" for part, what in PARTS.items())),
     "bytes": Column("int64", description="after the full collection"),
 })  # fmt: skip
@@ -116,13 +103,12 @@ SCHEMAS = {"trials": TRIALS, "parts": PARTS_TABLE}
 
 def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
-    stated = ("server", "io", "buffer", "threads", "runtime", "collector", "heap_mb", "connections", "rate",
-              "message_bytes", "seconds")  # fmt: skip
-    row = {**trial_row(record), "variant": _label(spec), **{name: spec[name] for name in stated}}
+    row = {**tidy.pick(TRIALS.columns, spec), **tidy.trial_row(record), "variant": _label(spec)}
     measured = read_trial(record, EchoMeasurement).measurement
     if measured is None:
         return {"trials": [row]}
-    parts = [{"trial_id": record.trial_id, "part": part, "bytes": size} for part, size in measured["parts"].items()]
+    sizes = measured["parts"]
+    parts = [{"trial_id": record.trial_id, "part": part, "bytes": sizes.get(part, 0)} for part in PARTS]
     return {"trials": [row | _measured_columns(record, measured)], "parts": parts}
 
 
@@ -134,19 +120,19 @@ def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
     lines = load["neighbour_lines"] if load["neighbour_walks"] else None
     return {
         "messages_per_second": load["arrived"] / ((load["end_ns"] - load["start_ns"]) / 1e9),
-        "cpu_percent_median": measured["cpu_percent_median"],
-        "cpu_percent_mean": measured["cpu_percent_mean"],
+        "cpu_percent_median": statistics.median(measured["cpu_percent"]),
+        "cpu_percent_mean": statistics.fmean(measured["cpu_percent"]),
         "cpu_us_per_message": _cpu_us_per_message(measured),
         **{name: measured["memory"].get(name) for name in _MEMORY},
         "stacks_mb": measured["stacks_bytes"] / 2**20,
-        "direct_mb": measured["parts"]["direct"] / 2**20,
+        "direct_mb": measured["parts"].get("direct", 0) / 2**20,
         "os_threads": measured["threads"],
         **{f"latency_{name}_us": value for name, value in zip(_LATENCY, latencies_us, strict=True)},
         "arrived_p99_us": histogram_percentiles_us(load["arrived_delays"], [99.0])[0] if load["arrived"] else None,
         "neighbour_line_ns": load["neighbour_walk_ns"] / lines if lines else None,
         "neighbour_again_ns": load["neighbour_again_ns"] / lines if lines else None,
         "due": load["due"], "errors": load["errors"], "behind": load["behind"],
-        **gc_row(record, load["start_ns"], load["end_ns"]),
+        **tidy.gc_row(record, load["start_ns"], load["end_ns"]),
     }  # fmt: skip
 
 
@@ -163,7 +149,7 @@ def _cpu_us_per_message(measured: EchoMeasurement) -> float | None:
 
 def tidy_buffered_io(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return the study's tables, checked against their schemas."""
-    return frames(records, _rows_of, SCHEMAS)
+    return tidy.frames(records, _rows_of, SCHEMAS)
 
 
 def summarise_echo(record: TrialRecord) -> dict[str, Any]:

@@ -25,20 +25,16 @@ CAUSES = {
     "c1_only": "what the optimising compiler decides",
 }
 """What trials of a configuration could differ by, by the option that holds it fixed."""
-TRACES = {
-    **{
-        name: WATCHED[name][0]
-        for name in (
-            "compilations", "recompilations", "deoptimizations", "huge_pages_granted", "huge_pages_refused",
-            "minor_faults", "involuntary_switches", "steal_share", "other_cpu_share",
-        )
-    },
-    "compute_ns": "pace of computing", "latency_ns": "pace of memory",
-}  # fmt: skip
+_WATCHED = (
+    "compilations", "recompilations", "deoptimizations", "huge_pages_granted", "huge_pages_refused", "minor_faults",
+    "involuntary_switches", "steal_share", "other_cpu_share",
+)  # fmt: skip
+TRACES = {name: WATCHED[name][0] for name in _WATCHED} | {
+    "compute_ns": "pace of computing",
+    "latency_ns": "pace of memory",
+}
 """What a trial records that could go with its speed."""
 _CELL = list(cell_data.CONFIGURATION)
-_LEAST_FREEDOM = 8
-_LEAST_OF_A_CELL = 3
 
 
 def usual(trials: pd.DataFrame) -> pd.DataFrame:
@@ -63,7 +59,7 @@ def in_time(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_option(trials: pd.DataFrame, word: str) -> Iterator[tuple[list[str], pd.Series, pd.Series]]:
-    """Each cell with an option: its keys without it, its costs by block without it and with it."""
+    """Yield of each cell with an option its keys without it, and its costs by block without it and with it."""
     field, value, _ = OPTIONS[word]
     for key, group in trials[trials[field].astype(str) == str(value)].groupby(_CELL, observed=True):
         label, strategy, case = map(str, key)
@@ -97,7 +93,8 @@ def causes(trials: pd.DataFrame) -> pd.DataFrame:
         for key, *sides in _with_option(trials, word):
             free, held = (np.log(side.to_numpy(dtype=np.float64)) for side in sides)
             if min(free.size, held.size) >= 2:
-                spreads, speeds = (free.std(ddof=1), held.std(ddof=1)), (_speeds(free), _speeds(held))
+                spreads = free.std(ddof=1), held.std(ddof=1)
+                speeds = (1 + decisions.shape_of(logs).startswith("two speeds") for logs in (free, held))
                 p = float(scipy_stats.levene(free, held, center="median").pvalue)
                 ratio = math.exp(held.mean() - free.mean())
                 rows.append([", ".join(key), what, *spreads, *speeds, free.size, held.size, ratio, p])
@@ -112,12 +109,8 @@ def _together(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _speeds(logs: np.typing.NDArray[np.float64]) -> int:
-    return 2 if decisions.shape_of(logs).startswith("two speeds") else 1
-
-
 def _with_pace(trials: pd.DataFrame) -> pd.DataFrame:
-    """Trials with a cost, the paces before and after as one."""
+    """Return the trials with a cost, the paces before and after as one."""
     done = cell_data.with_cost(trials)
     for name in ("compute", "latency"):
         both = done.reindex(columns=[f"{name}_{when}_ns" for when in ("before", "after")])
@@ -138,10 +131,10 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
     for name, what in TRACES.items():
         known = done.reindex(columns=[*_CELL, "ns_per_packet", name]).dropna(subset=[name])
         values = known.groupby(_CELL, observed=True)[name]
-        known = known[(values.transform("size") >= _LEAST_OF_A_CELL) & (values.transform("nunique") > 1)]
+        known = known[(values.transform("size") >= 3) & (values.transform("nunique") > 1)]
         cells = known.astype({name: float}).groupby(_CELL, observed=True)
         freedom = len(known) - cells.ngroups - 1
-        if freedom >= _LEAST_FREEDOM:
+        if freedom >= 8:
             ranks = cells[["ns_per_packet", name]].rank(pct=True)
             middle = ranks.groupby([known[key] for key in _CELL], observed=True).transform("mean")
             r = float(np.corrcoef((ranks - middle).to_numpy(dtype=np.float64), rowvar=False)[0, 1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from pydantic import BaseModel, ConfigDict
 from scipy import special
 
 from allocpool import stats
@@ -15,31 +14,24 @@ from allocpool.packets import cells
 from allocpool.studies.batch.study import STUDY as BATCH
 from allocpool.trial.launch import Launcher
 from allocpool.trial.noise import DISTURBED_BEYOND, Calm, look
+from allocpool.trial.spec import Frozen
 
 LOOK_S = 2.0
-"""How long the machine is observed."""
 MINUTES = 20.0
-_POWER = 0.8
-_FEWEST_TRIALS = 3
-"""Of a cell whose spread counts."""
 _NAMES = {"compute_ns": "computing", "latency_ns": "latency of memory", "bandwidth_gbs": "bandwidth of memory"}
 
 
-class Outlook(BaseModel):
+class Outlook(Frozen):
     """The noise of now, and what follows for a campaign.
 
     Attributes:
-        calm: what was observed of the machine.
         trials: of each cell in ``minutes``, all studies sharing them: of primary questions' cells where the profile is
             sequential, of all cells where its plan is fixed.
         spread: standard deviation of the logarithm of the costs of one cell's trials, the median over ``cells``; None
             where no campaign has been measured.
-        smallest_effect: share by which two configurations must differ so that 80% of such comparisons show it; None
-            where nothing can be shown, or is known.
+        smallest_effect: see there; None where nothing can be shown, or is known.
         effect_that_matters: the smallest ratio that questions of the profile ask for.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     calm: Calm
     profile: str
@@ -75,11 +67,7 @@ class Outlook(BaseModel):
 
 def outlook(profile: str, minutes: float | None = None) -> Outlook:
     """Observe the machine for `LOOK_S` and return what a campaign of so many minutes can decide; as many as the profile
-    plans where none are given.
-
-    Raises:
-        UserError: no such profile.
-    """
+    plans where none are given. UserError where there is no such profile."""
     campaigns = campaign.all_of_profile(profile)
     specs = {spec for each in campaigns for spec in each.first_round_specs()}
     planned = sequential.expected_seconds(specs) / 60
@@ -107,13 +95,13 @@ def smallest_effect(spread: float, trials: int) -> float | None:
     if look is None:
         return None
     freedom = 2 * look - 2
-    quantiles = special.stdtrit(freedom, 1 - nominal_level(ALPHA, look) / 2) + special.stdtrit(freedom, _POWER)
+    quantiles = special.stdtrit(freedom, 1 - nominal_level(ALPHA, look) / 2) + special.stdtrit(freedom, 0.8)
     return math.expm1(float(quantiles) * spread * math.sqrt(2 / look))
 
 
 def _trials(campaigns: list[Campaign], minutes: float, planned: float) -> int:
-    """Trials of a cell of a primary question in so many minutes, where the first round is planned to take ``planned``;
-    its first trials come before all else, those beyond `FEWEST` after it."""
+    """Return the trials of a cell of a primary question in so many minutes, where the first round is planned to take
+    ``planned``; its first trials come before all else, those beyond `FEWEST` after it."""
     if not any(each.is_sequential for each in campaigns):
         profile = campaign.open_study(BATCH.name, campaigns[0].profile.profile).profile
         return round(profile.blocks * minutes / planned)
@@ -126,13 +114,13 @@ def _trials(campaigns: list[Campaign], minutes: float, planned: float) -> int:
 
 
 def _spread_within_cells(profile: str) -> tuple[float | None, int]:
-    """Median over cells of batch campaigns, of this profile where there is one, and their number."""
+    """Return the median over cells of batch campaigns, of this profile where there is one, and their number."""
     for name in dict.fromkeys((profile, *profiles.names())):
         tables, _ = store.stored(BATCH.name, name)
         costs = cells.with_cost(tables["trials"])
         logs = costs["ns_per_packet"].astype(float).map(math.log)
         groups = logs.groupby([costs[column] for column in cells.CONFIGURATION], observed=True)
-        spreads = groups.std()[groups.count() >= _FEWEST_TRIALS]
+        spreads = groups.std()[groups.count() >= 3]
         if len(spreads):
             return float(spreads.median()), len(spreads)
     return None, 0

@@ -108,13 +108,6 @@ def rates(
     return Rates(*(float(share.mean()) for share in shares))
 
 
-def smallest_seen(noise: str, n: int, power: float = 0.8, repetitions: int = 4_000) -> float:
-    """The smallest true ratio above 1 that is found dearer with this chance after ``n`` trials a side; infinite below
-    `decisions.FEWEST`."""
-    a, b = NOISES[noise].draw(np.random.default_rng([SEED, n]), (repetitions, n))
-    return math.exp(float(np.quantile(shift_seen(a, b), power, method="higher")))
-
-
 def shift_seen(a: Array, b: Array, alpha: float = decisions.ALPHA, effect: float = decisions.EFFECT) -> Array:
     """By how much the logarithms of each repetition's side a would have to rise until it is found dearer."""
     if a.shape[-1] < decisions.FEWEST:

@@ -22,7 +22,7 @@ from allocpool.packets.comparisons import POOLING_STRATEGIES, SET_UPS, Cell, wit
 from allocpool.packets.specs import PUBLISHED_CASES
 from allocpool.runtimes.collectors import collector_named, collectors_that
 from allocpool.studies.pauses import scaling
-from allocpool.studies.pauses.gc_table import per_trial
+from allocpool.studies.pauses.story import per_trial
 
 STOP_THE_WORLD = collectors_that(lambda row: row.stop_the_world)
 ABOUT_NS = 100.0
@@ -39,7 +39,7 @@ METRICS = {
     "gc_per_second": "collections per second", "mean_pause_ms": "mean pause", "max_pause_ms": "longest pause",
     "gc_fraction_percent": "share of time in pauses, %",
 }  # fmt: skip
-"""Measures of `gc_table`."""
+"""Measures of `story.per_trial`."""
 _LEFT = "left_mb"
 _LEAST = {_LEFT: 0.01, "gc_fraction_percent": 0.01}
 """A smaller figure, or none, counts as this one: its logarithm is taken."""
@@ -209,14 +209,9 @@ PAUSES_CLAIMS = claims_of(
 )
 
 
-def evaluate(
-    trials: pd.DataFrame, collections: pd.DataFrame, points: pd.DataFrame, fits: pd.DataFrame
-) -> list[Verdict]:
-    """Put these claims to a campaign, each set-up apart."""
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any] | None = None) -> list[Verdict]:
+    """Return the verdicts of a campaign, set-up by set-up, as its page and the first page show them."""
+    trials, collections = tables["trials"], tables["collections"]
+    points = scaling.points(trials, collections, tables["cpu"])
+    fits = scaling.fits(points)
     return claims.evaluate_apart(PAUSES_CLAIMS, lambda set_up: of_set_up(trials, collections, points, fits, set_up))
-
-
-def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """Return the verdicts of a campaign on its tables, as its page and the first page show them."""
-    points = scaling.points(tables["trials"], tables["collections"], tables["cpu"])
-    return evaluate(tables["trials"], tables["collections"], points, scaling.fits(points))

@@ -4,7 +4,6 @@ round, or about which of their pauses count. All cells are those of the campaign
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -15,27 +14,25 @@ from allocpool.evidence.declared import CellOrdering, Cells
 from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.comparisons import Cell, Change, facts_of, on_both
 from allocpool.studies.pauses.claims import PAUSES_CLAIMS, cells_of, collected
-from allocpool.studies.pauses.gc_table import per_trial
+from allocpool.studies.pauses.story import per_trial
 
 YOUNG = "only young collections count"
 """Full ones, and the pauses of a concurrent marking, are of another length; so a mean hangs on how many there were."""
 _OF_YOUNG = ("mean_pause_ms", "max_pause_ms")
-EXPLANATIONS: Mapping[str, tuple[Change, ...]] = MappingProxyType(
-    {
-        "pool-rare-long": (
-            on_both("as few packets are alive as in case A", case="A"),
-            on_both("the collector is Parallel", collector="parallel"),
-        ),
-        "pool-a-worst-pauses": (
-            on_both("the collector is Serial", collector="serial"),
-            on_both("the pool is small", strategy="mix"),
-        ),
-        "alloc-overload": (
-            on_both("as few packets are alive as in case B", case="B"),
-            on_both("the buffers are off the heap", layout="native"),
-        ),
-    }
-)
+EXPLANATIONS: Mapping[str, tuple[Change, ...]] = {
+    "pool-rare-long": (
+        on_both("as few packets are alive as in case A", case="A"),
+        on_both("the collector is Parallel", collector="parallel"),
+    ),
+    "pool-a-worst-pauses": (
+        on_both("the collector is Serial", collector="serial"),
+        on_both("the pool is small", strategy="mix"),
+    ),
+    "alloc-overload": (
+        on_both("as few packets are alive as in case B", case="B"),
+        on_both("the buffers are off the heap", layout="native"),
+    ),
+}
 """By claim: what is changed about its comparisons that are the other way round."""
 _NONE = pd.Series(dtype=float)
 
@@ -73,9 +70,8 @@ def _of_ordering(
     for change in EXPLANATIONS[verdict.claim.id]:
         if (to := change.cells(pair, facts)) is not None:
             larger, smaller = _sides(metric, to, every)
-            after = Changed(
-                None if to[0] == pair[0] else larger, None if published or to[1] == pair[1] else smaller
-            )  # fmt: skip
+            same = None if published or to[1] == pair[1] else smaller
+            after = Changed(None if to[0] == pair[0] else larger, same)
             yield Asked(*words, change.words, before, after, within=within)
 
 

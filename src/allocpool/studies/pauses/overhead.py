@@ -1,15 +1,13 @@
 """Lower-bound overhead: what a collector costs at least, without knowing what a program without one would cost.
 
 Z. Cai, S. M. Blackburn, M. D. Bond and M. Maas, "Distilling the Real Cost of Production Garbage Collectors", ISPASS
-2022: take from each collector's total cost what surely is collection, here its stop-the-world pauses (wall) or the CPU
-time of its threads (CPU). The least of these remainders over all collectors, the *base*, is still no less than the
-program alone, so total / base is a lower bound of each collector's overhead. Other costs, as barriers and lost cache
-lines, stay in the remainder: true overheads are larger.
+2022: take from each collector's total cost what surely is collection, its stop-the-world pauses (wall) or the CPU time
+of its threads (CPU). The least of these remainders, the *base*, is no less than the program alone, so total / base is a
+lower bound: barriers and lost cache lines stay in the base.
 
 The least of several noisy remainders is too low, for luck helps to choose it. So the base is chosen by all blocks but
-one and read in that one, each in turn: then it is not below the true least in expectation, and the bound stays a lower
-one (van Hasselt, "Estimating the maximum expected value: an analysis of (nested) cross validation and the maximum
-sample average", arXiv:1302.7175). Every figure is a ratio within a block, and intervals are over blocks.
+one and read in that one, each in turn (van Hasselt, "Estimating the maximum expected value: an analysis of (nested)
+cross validation and the maximum sample average", arXiv:1302.7175). Every figure is a ratio within a block.
 """
 
 from __future__ import annotations
@@ -59,13 +57,11 @@ def _costs(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
         "CPU": done["trial_id"].map(spent).astype(float),
     }
     totals = {"wall": done["ns_per_packet"].astype(float), "CPU": done["cpu_ns_per_packet"].astype(float)}
-    both = pd.concat(
-        [
-            # A pause that began inside the window may end after it.
-            done.assign(clock=clock, total_ns=total, remainder_ns=(total - collecting[clock] / packets).clip(lower=0.0))
-            for clock, total in totals.items()
-        ]
-    )
+    # A pause that began inside the window may end after it.
+    both = pd.concat([
+        done.assign(clock=clock, total_ns=total, remainder_ns=(total - collecting[clock] / packets).clip(lower=0.0))
+        for clock, total in totals.items()
+    ])  # fmt: skip
     return both.loc[both["remainder_ns"] > 0, [*_FACTS, "block", "total_ns", "remainder_ns"]]
 
 
@@ -73,14 +69,10 @@ def least_remainders(remainders: pd.DataFrame) -> pd.Series:
     """Return the least remainder by block, cross-validated: in each that of the configuration (column) which is least
     in all other blocks, geometric means. With one block, the one chooses and judges."""
     logs = remainders.apply(np.log)
-    found: dict[Any, float] = {}
-    for block in logs.index:
-        here = logs.loc[block].dropna()
-        elsewhere = logs.drop(index=block) if len(logs) > 1 else logs
-        means = elsewhere[here.index].mean().dropna()
-        if len(means):
-            found[block] = np.exp(here[str(means.idxmin())])
-    return pd.Series(found, dtype=float)
+    others = logs.notna().sum() - logs.notna()
+    means = ((logs.sum() - logs.fillna(0.0)) / others).where(logs.notna() & (others > 0)) if len(logs) > 1 else logs
+    chosen = means.dropna(how="all").idxmin(axis=1)
+    return pd.Series({block: remainders.at[block, name] for block, name in chosen.items()}, dtype=float)
 
 
 def lower_bound_overhead(costs: pd.DataFrame) -> pd.DataFrame:
@@ -96,11 +88,10 @@ def lower_bound_overhead(costs: pd.DataFrame) -> pd.DataFrame:
 
 
 def saved_by_pooling(costs: pd.DataFrame) -> tuple[pd.DataFrame, list[Comparison]]:
-    """Return the configurations and cases with both strategies, and what pooling saves of collecting, wall time.
+    """Return the configurations and cases with both strategies and their least costs of collecting, ns per packet, and
+    what pooling saves of it, wall time: the cost of an allocated packet over the same with the pool's collecting.
 
-    Each comparison is the cost of an allocated packet over the same with the pool's cost of collecting, block by block;
-    all are decided together. Columns: configuration, case, and by strategy the least cost of collecting, ns per packet.
-    Where one collector ran alone, its bound means nothing: such rows are left out.
+    All are decided together. Where one collector ran alone, its bound means nothing: such rows are left out.
     """
     chosen = costs[(costs["clock"] == "wall") & (costs["collectors"] > 1) & ~costs["collector"].isin(CONTROLS)]
     keys = ["layout", "case", "runtime", "configuration", "scale"]

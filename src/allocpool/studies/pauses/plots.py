@@ -16,11 +16,9 @@ from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import CHOICES, STRATEGIES
 from allocpool.packets.style import CASE_WORDS, strategy_looks, two_lines
 from allocpool.runtimes.collectors import collector_named
-from allocpool.studies.pauses.attribution import ALL_CAUSES
+from allocpool.studies.pauses.tables import ALL_CAUSES
 
 _FACTS = ["trial_id", "configuration", *ORDERED_BY, "strategy", "case"]
-_LEAST_PAUSE_MS = 1e-3
-_CHOSEN = ["alloc", "pool"]
 _CAUSES = {
     "stop on purpose": (style.GREEN, ".."),
     "full or degenerated collection": ("#b00020", "xx"),
@@ -33,17 +31,13 @@ _CAUSES = {
 }
 
 
-def _batch(trials: pd.DataFrame) -> pd.DataFrame:
-    """The finished batch trials that allocate or pool, with heap buffers and a collector that frees."""
-    done = with_cost(trials)
-    done = done[(done["mode"] == "batch") & (done["layout"] == "heap") & ~done["collector"].isin(CONTROLS)]
-    return done[done["strategy"].isin(_CHOSEN)]
-
-
 def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Return the share of pauses at least as long as a length, log-log, one line per configuration; panels by case and
     strategy."""
-    joined = pauses.merge(_batch(trials)[_FACTS], on="trial_id").astype({"duration_ms": float})
+    done = with_cost(trials)
+    done = done[(done["mode"] == "batch") & (done["layout"] == "heap") & ~done["collector"].isin(CONTROLS)]
+    done = done[done["strategy"].isin(["alloc", "pool"])]
+    joined = pauses.merge(done[_FACTS], on="trial_id").astype({"duration_ms": float})
     joined = joined[joined["duration_ms"] > 0]
     if joined.empty:
         return nothing("no pause was measured")
@@ -62,7 +56,7 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
         style_order=sorted(joined["release"].unique()), units="configuration", estimator=None, drawstyle="steps-pre",
         **panels("panel", shown, 2.3),
     )  # fmt: skip
-    log_axes(grid, "x", joined["duration_ms"].clip(lower=_LEAST_PAUSE_MS))
+    log_axes(grid, "x", joined["duration_ms"].clip(lower=1e-3))
     log_axes(grid, "y", joined["share"])
     grid.set_axis_labels("length of a pause, ms (log)", "share at least as long")
     return finish(grid, "How long pauses last, by case and strategy.", 4)

@@ -1,11 +1,9 @@
 """How a collection's cost grows with what is alive: nanoseconds per object, with an interval.
 
 The model is ``cost = base + slope * objects``: tracing visits what is alive and nothing else. Errors grow with the cost
-and live sets range over two to three orders of magnitude, so the logarithm of the cost is fitted, of which errors are
-alike. The line is given by its heights at the smallest and at the largest live set, which are positive; it may fall.
-
-Intervals are Student's, with as many degrees of freedom as there are trials but two; trials whose number was fixed
-beforehand, as that of live sets is, need no allowance for looks. `Fit.bend` tests that a line does not fit.
+and live sets range over two to three orders of magnitude, so the logarithm of the cost is fitted. The line is given by
+its heights at the smallest and at the largest live set, which are positive; it may fall. Intervals are Student's; the
+number of trials is fixed beforehand and needs no allowance for looks.
 """
 
 from __future__ import annotations
@@ -40,25 +38,22 @@ class Estimate(NamedTuple):
     trials: int
 
     @property
+    def _spread(self) -> Any:
+        return scipy_stats.t(self.trials - 2, self.value, max(self.error, 1e-300))
+
+    @property
     def interval(self) -> tuple[float, float]:
         """At 95%."""
-        half = float(scipy_stats.t.ppf(1 - ALPHA / 2, self.trials - 2)) * self.error
-        return self.value - half, self.value + half
+        low, high = self._spread.interval(1 - ALPHA)
+        return float(low), float(high)
 
     def p_above(self, bound: float) -> float:
         """The chance of so much evidence for a larger figure, were it not; 1 below `FEWEST` trials."""
-        return self._chance(self.value - bound)
+        return float(self._spread.cdf(bound)) if self.trials >= FEWEST else 1.0
 
     def p_below(self, bound: float) -> float:
         """As `p_above`, for a smaller one."""
-        return self._chance(bound - self.value)
-
-    def _chance(self, distance: float) -> float:
-        if self.trials < FEWEST:
-            return 1.0
-        if self.error == 0:
-            return 0.0 if distance > 0 else 1.0
-        return float(scipy_stats.t.sf(distance / self.error, self.trials - 2))
+        return float(self._spread.sf(bound)) if self.trials >= FEWEST else 1.0
 
 
 @dataclass(frozen=True)
@@ -153,11 +148,10 @@ def _bend(left: Array, tangent: Array, log_objects: Array) -> float:
 
 
 def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per live-set trial and measure of `MEASURES`: ``live_objects`` and ``cost_ns``; what a trial lacks
-    has no row.
+    """Return one row per live-set trial and measure of `MEASURES` that it has: ``live_objects`` and ``cost_ns``.
 
-    ``trials``, ``collections`` and ``cpu`` are tables of the study on pauses. Forced full pauses of its batch trials
-    with heap buffers count as well: nothing runs during such a collection, so it knows nothing of the trial's load.
+    Forced full pauses of batch trials with heap buffers count as well: nothing runs during such a collection, so it
+    knows nothing of the trial's load.
     """
     spent = cpu[cpu["thread_group"] == "gc"].set_index("trial_id")["cpu_ns"]
     rows = with_cost(trials).merge(collections, on="trial_id")

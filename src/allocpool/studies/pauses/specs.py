@@ -46,7 +46,7 @@ def live_set_sizes(strategy: str, live_objects: float, heap_factor: float) -> di
 class LiveSetSpec(WindowSpec):
     """A batch trial of any live set, whose objects are counted in every block."""
 
-    CHILD: ClassVar[str] = "allocpool.studies.pauses.child.live_set"
+    CHILD: ClassVar[str] = "allocpool.packets.child.batch"
 
     mode: Literal["live_set"] = "live_set"
     seconds: float = Field(gt=0, le=3600)

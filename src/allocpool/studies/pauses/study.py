@@ -7,7 +7,7 @@ real-time trials that a known cause stops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import pandas as pd
@@ -74,13 +74,17 @@ class PausesProfile(Sizes):
 def plan_pauses(profile: PausesProfile, _machine: Machine) -> list[Planned]:
     """Return every configuration of every part, block after block; one of two groups runs once."""
     planned: list[Planned] = []
+    losses = profile.losses
+    of_losses = RealtimeProfile(
+        profile="losses", blocks=1, configurations=losses.configurations, scale=losses.scale, sweeps=losses
+    )
     for block in range(profile.blocks):
         once = {item.spec: item for group in profile.groups.values() for item in plan_block(profile, group, block)}
         planned += once.values()
         if block < profile.live_set.blocks:
             planned += _live_sets(profile, block)
-        if block < profile.losses.blocks:
-            planned += _losses(profile.losses, block)
+        if block < losses.blocks and losses.configurations:
+            planned += plan_sweeps(of_losses, block)
     return [*planned, *_known_causes(profile.known_causes)]
 
 
@@ -100,14 +104,6 @@ def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
         for strategy in part.strategies
         for millions in part.live_millions
     ]  # fmt: skip
-
-
-def _losses(part: Losses, block: int) -> Iterator[Planned]:
-    if part.configurations:
-        profile = RealtimeProfile(
-            profile="losses", blocks=1, configurations=part.configurations, scale=part.scale, sweeps=part
-        )
-        yield from plan_sweeps(profile, block)
 
 
 def _known_causes(part: KnownCauses) -> list[Planned]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -11,27 +11,11 @@ import numpy as np
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
-from allocpool.campaign.tidy import (
-    COUNT,
-    CPU,
-    POSITIVE,
-    TRIAL_COLUMNS,
-    TRIAL_ID,
-    Row,
-    Rows,
-    choice,
-    cpu_rows,
-    frames,
-    number,
-    read_trial,
-    text,
-    trial_row,
-    whole,
-)
+from allocpool.campaign import tidy
+from allocpool.campaign.tidy import COUNT, POSITIVE, TRIAL_ID, Row, Rows, choice, number, read_trial, text, whole
 from allocpool.gclog import minimum_mutator_utilisation
 from allocpool.packets.columns import PACKETS_COLUMNS, TRIALS, batch_row, packets_columns
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.studies.pauses.attribution import ALL_CAUSES, attribute
 from allocpool.studies.pauses.measurement import DisturbedMeasurement
 from allocpool.studies.pauses.specs import DISTURBANCES
 from allocpool.studies.realtime.measurement import LiveMeasurement, RealtimeMeasurement
@@ -44,6 +28,14 @@ WINDOWS_MS = tuple(float(f"{value:.3g}") for value in np.geomspace(0.1, 10_000.0
 COUNTED = ("pauses", "all stops")
 FORCED = "Heap Inspection Initiated GC"
 """Cause of the collection that counts the living objects after the measured part."""
+
+CAUSES = (
+    "stop on purpose", "full or degenerated collection", "other pause", "other safepoint", "time to safepoint",
+    "allocation stall", "source stall",
+)  # fmt: skip
+"""Of losses, in order of precedence. A safepoint that holds no pause is an operation other than collecting."""
+UNKNOWN = "nothing known"
+ALL_CAUSES = (*CAUSES, UNKNOWN)
 
 _table = partial(DataFrameSchema, strict=True, coerce=True)
 _amount = partial(Column, "float64", COUNT)
@@ -93,7 +85,7 @@ UTILISATION = _table({
 })  # fmt: skip
 
 LOSSES = _table({
-    **TRIAL_COLUMNS,
+    **tidy.TRIAL_COLUMNS,
     **PACKETS_COLUMNS,
     "interval_ns": Column("float64", POSITIVE, description="time between ticks, ns"),
     "input_queue_ms": INPUT_QUEUE,
@@ -123,7 +115,7 @@ ATTRIBUTION = _table({
 })  # fmt: skip
 
 SCHEMAS = {
-    "trials": TRIALS, "collections": COLLECTIONS, "pauses": PAUSES, "utilisation": UTILISATION, "cpu": CPU,
+    "trials": TRIALS, "collections": COLLECTIONS, "pauses": PAUSES, "utilisation": UTILISATION, "cpu": tidy.CPU,
     "losses": LOSSES, "bursts": BURSTS, "attribution": ATTRIBUTION,
 }  # fmt: skip
 
@@ -142,7 +134,7 @@ def _batch_rows(record: TrialRecord) -> Rows:
     rows: dict[str, Sequence[Row]] = {"trials": [batch_row(trial)]}
     if trial.measurement is None:
         return rows
-    rows["cpu"] = cpu_rows(record, trial.measurement["cpu"])
+    rows["cpu"] = tidy.cpu_rows(record, trial.measurement["cpu"])
     if (stops := stops_of(record)) is not None:
         measured = trial.measurement["iterations"]["measured"]
         rows |= _stop_rows(record.trial_id, (measured[0][0], measured[-1][1]), stops)
@@ -152,9 +144,12 @@ def _batch_rows(record: TrialRecord) -> Rows:
 def _stop_rows(trial_id: str, span: tuple[int, int], stops: Stops) -> Rows:
     """What stopped one trial in its measured window, CLOCK_MONOTONIC, ns."""
     start_ns, end_ns = span
-    pauses = [stop for stop in stops.pauses if start_ns <= stop.start_ns < end_ns]
-    safepoints = [stop for stop in stops.safepoints if start_ns <= stop.start_ns < end_ns]
-    stalls = [stop for stop in stops.stalls if start_ns <= stop.start_ns < end_ns and stop.thread == CONSUMER]
+
+    def within(stops: Iterable[Any]) -> list[Any]:
+        return [stop for stop in stops if start_ns <= stop.start_ns < end_ns]
+
+    pauses, safepoints = within(stops.pauses), within(stops.safepoints)
+    stalls = within(stall for stall in stops.stalls if stall.thread == CONSUMER)
     paused_ms = [pause.duration_ns / 1e6 for pause in pauses]
     reaching_ms = [stop.reaching_ns / 1e6 for stop in safepoints]
     forced_ms = [
@@ -196,6 +191,40 @@ def _utilisation_rows(trial_id: str, span: tuple[int, int], stops: Stops) -> lis
     ]
 
 
+def attribute(start_ns: int, end_ns: int, queue_ns: float, events: Mapping[str, Intervals]) -> dict[str, float]:
+    """Return the share of each of `ALL_CAUSES` in the window of one burst, from its first to its last loss; their sum
+    is 1.
+
+    A packet is lost when the input queue is full, so the window begins one queue length, ``queue_ns``, before the first
+    loss. A moment that several causes cover belongs to the first of `CAUSES`; what none covers is `UNKNOWN`: the
+    consumer ran and was too slow, or was held up by what no log reports. Overlap is all that is claimed.
+
+    ``events`` maps causes to intervals of CLOCK_MONOTONIC in ns, in any order and overlapping as they like. Raises
+    ValueError for an unknown cause, a queue of no length, or a burst that ends before it starts.
+    """
+    if unknown := set(events) - set(CAUSES):
+        raise ValueError(f"unknown cause {', '.join(sorted(unknown))}: choose of {', '.join(CAUSES)}")
+    if queue_ns <= 0 or end_ns < start_ns:
+        raise ValueError("the queue needs a positive length, and a burst must not end before it starts")
+    begin = round(start_ns - queue_ns)
+    covered = np.empty((0, 2), np.int64)
+    before, shares = 0, {}
+    for cause in CAUSES:
+        if cause in events:
+            covered = np.concatenate((covered, np.clip(events[cause], begin, end_ns)))
+        total = _length(covered)  # of this cause and all before it: only the new part is this one's
+        shares[cause], before = (total - before) / (end_ns - begin), total
+    return {**shares, UNKNOWN: 1 - before / (end_ns - begin)}
+
+
+def _length(intervals: Intervals) -> int:
+    """The length of what any of these intervals covers."""
+    ordered = intervals[np.argsort(intervals[:, 0])]
+    ends = np.maximum.accumulate(ordered[:, 1])
+    starts = np.maximum(ordered[1:, 0], ends[:-1])
+    return int((ends[1:] - starts).clip(0).sum() + (ends[:1] - ordered[:1, 0]).sum())
+
+
 def _known_events(spec: Mapping[str, Any], measured: LiveMeasurement, stops: Stops | None) -> dict[str, Intervals]:
     """What is known of a real-time trial, as `attribute` takes it."""
     slips = np.array(measured["slips"], np.int64).reshape(-1, 2)
@@ -218,15 +247,10 @@ def _known_events(spec: Mapping[str, Any], measured: LiveMeasurement, stops: Sto
 def _loss_rows(record: TrialRecord) -> Rows:
     """The rows of one real-time or disturbed trial."""
     spec, stops = record.spec, stops_of(record)
-    measured: LiveMeasurement | None
-    disturbed: list[tuple[int, int]] = []
-    if spec["mode"] == "disturbed":
-        measured = disturbance = read_trial(record, DisturbedMeasurement).measurement
-        disturbed = disturbance["disturbed"] if disturbance else []
-    else:
-        measured = read_trial(record, RealtimeMeasurement).measurement
+    kind = DisturbedMeasurement if spec["mode"] == "disturbed" else RealtimeMeasurement
+    measured: Any = read_trial(record, kind).measurement
     row = {
-        **trial_row(record), **packets_columns(record), "interval_ns": spec["interval_ns"],
+        **tidy.trial_row(record), **packets_columns(record), "interval_ns": spec["interval_ns"],
         "input_queue_ms": spec["input_queue_ms"], "disturbance": spec.get("disturbance"),
         "unread_lines": stops.unread if stops else None,
     }  # fmt: skip
@@ -234,13 +258,13 @@ def _loss_rows(record: TrialRecord) -> Rows:
         return {"losses": [row]}
     figures = measured["figures"]
     row |= {"seconds": seconds_of(figures)} | {name: figures[name] for name in ("generated", "lost", "bursts")}
-    for begin_ns, end_ns in disturbed:
+    for begin_ns, end_ns in measured.get("disturbed", ()):
         row |= {"disturbed_at_s": (begin_ns - figures["start_ns"]) / 1e9, "disturbed_ms": (end_ns - begin_ns) / 1e6}
     # The source's thread ended before the window did, and recorded its own time.
     source = ("ap-source", measured["account"]["cpu_ns"])
     return {
         "losses": [row],
-        "cpu": cpu_rows(record, measured["cpu"], source),
+        "cpu": tidy.cpu_rows(record, measured["cpu"], source),
         **_burst_rows(record, measured, stops),
     }
 
@@ -263,13 +287,10 @@ def _burst_rows(record: TrialRecord, measured: LiveMeasurement, stops: Stops | N
 
 
 def tidy_pauses(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Return the tables of these trials, those of batch trials first, checked against their schemas."""
-    ordered = sorted(records, key=_can_lose)
-    return frames(ordered, lambda record: _loss_rows(record) if _can_lose(record) else _batch_rows(record), SCHEMAS)
-
-
-def _can_lose(record: TrialRecord) -> bool:
-    return record.spec["mode"] in ("realtime", "disturbed")
+    """Return the tables of these trials, those of batch trials first."""
+    rows_of = {"realtime": _loss_rows, "disturbed": _loss_rows}
+    ordered = sorted(records, key=lambda record: record.spec["mode"] in rows_of)
+    return tidy.frames(ordered, lambda record: rows_of.get(record.spec["mode"], _batch_rows)(record), SCHEMAS)
 
 
 def summarise_disturbed(record: TrialRecord) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from allocpool.packets.measurement import LAPS, lap_packets
 from allocpool.packets.specs import PacketsSpec, packets_to_fill
-from allocpool.trial.needs import Needs
+from allocpool.trial.spec import Needs
 
 LONGEST_INTERVAL_NS = 1e9
 LARGEST_QUEUE = (2**31 - 1 - 512) // 8

@@ -7,16 +7,16 @@ go through the same tests.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from allocpool import decisions
 from allocpool.campaign.tidy import frame
 from allocpool.decisions import Comparison
 from allocpool.evidence import claims, reference
@@ -25,8 +25,10 @@ from allocpool.evidence.declared import Cell, Cells, claims_of
 from allocpool.evidence.trials import finished
 from allocpool.percentiles import TAILS, samples_needed
 from allocpool.runtimes.collectors import collector_labelled
+from allocpool.studies.realtime import adaptive
+from allocpool.studies.realtime.adaptive import AdaptiveTrials
 from allocpool.studies.stream.specs import StreamSpec
-from allocpool.studies.stream.tables import SEARCHES, SWITCH_ROWS
+from allocpool.studies.stream.tables import SWITCH_ROWS
 
 CONFIGURATION = (
     "configuration", "cooperative_threads", "aggregate", "processors", "sources", "hiccup_ms", "new_size_mb",
@@ -34,20 +36,19 @@ CONFIGURATION = (
     "seconds",
 )  # fmt: skip
 """All that a trial can differ in besides its rate: only trials that agree in it make a curve or a median."""
-RATE = ("events_per_second", "keys")
-"""Input, and what sets the output: every key has a result in each slide."""
-CELL = (*CONFIGURATION, *RATE)
+CELL = (*CONFIGURATION, "events_per_second", "keys")
+"""With input, and what sets the output: every key has a result in each slide."""
 KEYS = ("measure", *CELL, "items", "cores", "percentile", "way")
 PLAIN = MappingProxyType({
     "aggregate": "boxed", "processors": "cooperative", "sources": "parallel", "hiccup_ms": 0, "new_size_mb": None,
-    "asked_parallel_gc_threads": None, "asked_concurrent_gc_threads": None,
+    "asked_parallel_gc_threads": None, "asked_concurrent_gc_threads": None, "target_ms": None,
 })  # fmt: skip
-"""The source's defaults; None is the JVM's own choice."""
+"""The source's defaults; None is the JVM's own choice. A target is that of adaptive trials."""
 FIRST = "first_tail_ms"
 """Latency at the tail to the first result of a window, as published."""
 FAR_TAIL = "p99.99"
 MEASURES = {
-    "latency": FIRST, "catching up": "catch_up_ms", "CPU of the collector": "cpu_gc",
+    "latency": FIRST, "far latency": FIRST, "catching up": "catch_up_ms", "CPU of the collector": "cpu_gc",
     "memory allocated": "allocated_mb_per_s",
 }  # fmt: skip
 WAYS = {
@@ -64,11 +65,7 @@ and the engine runs on nothing older than 17."""
 _PUBLISHED = {"G1": ("g1", 15), "ZGC": ("zgc", 15)}
 _LATE_MS = float(StreamSpec.model_fields["late_ms"].default)
 """A pipeline that fell behind was later than this."""
-_CONFIRMATIONS = 5
-"""Probes of a search from which on it counts like several trials: three such searches decide."""
-_G1_ITEMS_PER_CORE = 20e6 / 16
 _MILLION_EVENTS = 1_000_000
-_MANY_CORES = 64
 
 
 def keeping_up(trials: pd.DataFrame) -> pd.Series:
@@ -92,104 +89,81 @@ def only(trials: pd.DataFrame, apart_from: str = "") -> pd.DataFrame:
     return rows[non_default(rows).isin(["", apart_from])]
 
 
-def threads_in_theory(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return by configuration of the plain trials: cores, theory (processors but those that the collector takes for
-    its concurrent work), published (as many threads as the source would choose: with ZGC one fewer); at least one."""
-    rows = only(trials).groupby("configuration", sort=False)
-    concurrent = rows["concurrent_gc_threads"].median().fillna(1).astype(int)
-    is_zgc = rows["collector"].first().isin(["zgc", "genzgc"])
-    cores = rows["cores"].max()
-    return pd.DataFrame({
-        "cores": cores, "theory": (cores - concurrent).clip(lower=1),
-        "published": (cores - concurrent - is_zgc).clip(lower=1),
-    })  # fmt: skip
+def _of_campaign(
+    trials: pd.DataFrame, switches: pd.DataFrame, target_ms: float, collectors: Mapping[str, tuple[str, int]],
+    exact: bool = False,
+) -> Cells:  # fmt: skip
+    """Return every cell of the collectors that stand for those of the source; ``exact``: of its own figures, of which
+    there is one each."""
+    cores = int(trials["cores"].max()) if len(trials) else 0
+    few = f"this machine has {cores} processors"
+    why = dict.fromkeys(("zgc-one-below-theory", "g1-two-thirds-of-many"), few) if cores else {}
+    rows = with_facts(_of_collectors(trials, collectors))
+    # What is held is held at the target itself, too.
+    every = [
+        *_of_trials(rows, target_ms * (1 + 1e-8) if exact else target_ms), *_of_rates(rows, target_ms, exact),
+        *_of_switches(_of_collectors(switches, collectors)),
+    ]  # fmt: skip
+    return Cells(every, KEYS, why)
 
 
-@dataclass(frozen=True)
-class Stream:
-    """What a claim is put to: a campaign's trials, searches and switches, the latency that was to be held, and who
-    stands for the collectors of the source; ``exact``: its own figures, of which there is one each."""
-
-    trials: pd.DataFrame
-    searches: pd.DataFrame
-    switches: pd.DataFrame
-    target_ms: float
-    collectors: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    exact: bool = False
-
-    @cached_property
-    def cells(self) -> Cells:
-        """Every cell of these collectors."""
-        trials, searches, switches = map(self._of_collectors, (self.trials, self.searches, self.switches))
-        cores = int(self.trials["cores"].max()) if len(self.trials) else 0
-        few = f"this machine has {cores} processors"
-        why = dict.fromkeys(("zgc-one-below-theory", "g1-two-thirds-of-many"), few) if cores else {}
-        theory = threads_in_theory(trials)
-        rows = with_facts(trials, theory)
-        throughput = held(trials, searches, self.target_ms)
-        every = [*self._of_trials(rows), *self._of_rates(throughput, theory), *_of_switches(switches)]
-        return Cells(every, KEYS, why)
-
-    def _of_collectors(self, table: pd.DataFrame) -> pd.DataFrame:
-        named = {pair: name for name, pair in self.collectors.items()}
-        pairs = zip(table["collector"], table["runtime"], strict=True)
-        families = pd.Series([named.get(pair) for pair in pairs], table.index, dtype=object)
-        table = finished(table.assign(family=families))
-        return table[table["family"].notna()] if named else table
-
-    def _of_trials(self, rows: pd.DataFrame) -> Iterator[Cell]:
-        for _, group in rows.groupby(list(CELL), dropna=False, observed=True, sort=False):
-            facts = {str(name): None if pd.isna(value) else value for name, value in group.iloc[0].items()}
-            facts |= {"percentile": None, "way": None}
-            behind = ~keeping_up(group)
-            kept = group[~behind].set_index("block")
-            name, gap = name_of(facts), f"fell behind in {int(behind.sum())} trials"
-            for measure, column in MEASURES.items():
-                values = kept[column].dropna().astype(float).clip(lower=1e-6)
-                yield Cell({**facts, "measure": measure}, name, values, gap)
-                if measure == "latency":
-                    yield Cell({**facts, "measure": "far latency"}, name, values, gap, _too_few(group))
-            # One that fell behind counts with the least by which it was late.
-            answered_ms = group.set_index("block")[FIRST].astype(float).where(~behind.to_numpy(), _LATE_MS).dropna()
-            # What is held is held at the target itself, too.
-            target_ms = self.target_ms * (1 + 1e-8) if self.exact else self.target_ms
-            pauses_ms = kept["gc_pause_max_ms"].dropna().astype(float)
-            for measure, ms in {"latency over target": answered_ms, "longest pause over target": pauses_ms}.items():
-                cell = {**facts, "measure": measure}
-                yield Cell(cell, f"{name}, {measure}", ms / target_ms, gap, _too_few(group))
-
-    def _of_rates(self, found: pd.DataFrame, theory: pd.DataFrame) -> Iterator[Cell]:
-        of_each = ["configuration", "cooperative_threads", "tail"]
-        for (configuration, threads, tail), rows in found.groupby(of_each, dropna=False, sort=False):
-            published = threads == theory["published"].get(configuration)
-            facts = dict.fromkeys(KEYS) | {
-                "measure": "throughput", "configuration": configuration, "cooperative_threads": threads,
-                "percentile": tail, "cores": rows["cores"].max(), "family": rows["family"].iloc[0], "non_default": "",
-                "every_processor": threads == rows["cores"].max(), "published_threads": published,
-            }  # fmt: skip
-            label = f"{configuration}, {threads} threads, highest throughput, {tail}"
-            values, weak = rows.set_index("block")["held_items_per_second"], _too_few(rows)
-            if self.exact:
-                yield Cell(_Facts(facts), label, values, weak=weak)
-                continue
-            is_open = rows[["holds_items_per_second", "fails_items_per_second"]].isna().any(axis=None)
-            known = values[:0] if is_open and not weak else values
-            yield Bracketed(_Facts(facts), label, known, "every rate that was tried held, or none did", weak, rows)
+def _of_collectors(table: pd.DataFrame, collectors: Mapping[str, tuple[str, int]]) -> pd.DataFrame:
+    named = {pair: name for name, pair in collectors.items()}
+    pairs = zip(table["collector"], table["runtime"], strict=True)
+    families = pd.Series([named.get(pair) for pair in pairs], table.index, dtype=object)
+    table = finished(table.assign(family=families))
+    return table[table["family"].notna()] if named else table
 
 
-class _Facts(dict[str, Any]):
-    """Facts of a cell that lacks some: they are None."""
+def _of_trials(rows: pd.DataFrame, target_ms: float) -> Iterator[Cell]:
+    for _, group in rows.groupby(list(CELL), dropna=False, observed=True, sort=False):
+        facts = {str(name): None if pd.isna(value) else value for name, value in group.iloc[0].items()}
+        facts |= {"percentile": None, "way": None}
+        behind = ~keeping_up(group)
+        kept = group[~behind].set_index("block")
+        name, gap = name_of(facts), f"fell behind in {int(behind.sum())} trials"
+        # One that fell behind counts with the least by which it was late.
+        answered_ms = group.set_index("block")[FIRST].astype(float).where(~behind.to_numpy(), _LATE_MS).dropna()
+        pauses_ms = kept["gc_pause_max_ms"].dropna().astype(float)
+        figures = {measure: kept[column].dropna().astype(float).clip(lower=1e-6)
+                   for measure, column in MEASURES.items()}  # fmt: skip
+        over = {"latency over target": answered_ms / target_ms, "longest pause over target": pauses_ms / target_ms}
+        for measure, values in {**figures, **over}.items():
+            label = f"{name}, {measure}" if measure in over else name
+            weak = _too_few(group) if measure in (*over, "far latency") else ""
+            yield Cell({**facts, "measure": measure}, label, values, gap, weak)
 
-    def __missing__(self, name: str) -> None:
-        return None
+
+def _of_rates(rows: pd.DataFrame, target_ms: float, exact: bool) -> Iterator[Cell]:
+    for row in highest(rows, target_ms).to_dict("records"):
+        names = ("configuration", "cooperative_threads", "window_ms", "slide_ms", "seconds", "family", "cores",
+                 "every_processor", "published_threads")  # fmt: skip
+        facts = _facts({name: row[name] for name in names}, measure="throughput", percentile=row["tail"],
+                       events_per_second=row["rate"])  # fmt: skip
+        label = f"{row['configuration']}, {row['cooperative_threads']} threads, highest throughput, {row['tail']}"
+        every, weak = row["every"], _too_few(pd.DataFrame([row]))
+        if exact:
+            yield Cell(facts, label, pd.Series([row["held"]]), weak=weak)
+            continue
+        gap = every.gap or ("" if every.passes else "no rate that was tried held")
+        values = pd.Series([] if gap else [row["throughput"]], dtype=float)
+        yield Highest(facts, label, values, gap, weak, every=every)
 
 
-def with_facts(trials: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials with what claims call them by: non_default, every_processor, published_threads, theory,
-    one_below_theory, two_thirds, published_rate, items, more_input (True, False, or None where no other input had as
-    many items), young_100_to_200_mb and young_10_to_20_per_s."""
+def with_facts(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials with what claims call them by: non_default, every_processor, published_threads (as many as the
+    source would choose: with ZGC one fewer than in theory), theory (processors but those that the collector takes for
+    its concurrent work), one_below_theory, two_thirds, published_rate, items, more_input (True, False, or None where no
+    other input had as many items), young_100_to_200_mb and young_10_to_20_per_s."""
     rows = trials.assign(non_default=non_default(trials))
-    of = theory.reindex(rows["configuration"]).fillna(0).set_index(rows.index)
+    plain = only(trials).groupby("configuration")
+    of_each = plain.agg({"cores": "max", "collector": "first"})
+    concurrent = plain["concurrent_gc_threads"].median().fillna(1).astype(int)
+    of_each["theory"] = (of_each["cores"] - concurrent).clip(lower=1)
+    of_each["published"] = (of_each["cores"] - concurrent - of_each.pop("collector").isin(["zgc", "genzgc"])).clip(
+        lower=1
+    )
+    of = of_each.reindex(rows["configuration"]).fillna(0).set_index(rows.index)
     threads, cores = rows["cooperative_threads"].astype(int), of["cores"]
     off = (threads - cores * 2 / 3).abs()
     nearest = off == off.groupby(rows["configuration"]).transform("min")
@@ -197,8 +171,8 @@ def with_facts(trials: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
     rows = rows.assign(
         items=offered.round(-3), every_processor=threads == cores, published_threads=threads == of["published"],
         theory=threads == of["theory"], one_below_theory=threads == of["theory"] - 1,
-        two_thirds=nearest & (cores >= _MANY_CORES) & (threads < of["theory"]),
-        published_rate=(rows["events_per_second"] <= _MILLION_EVENTS) & (offered <= _G1_ITEMS_PER_CORE * rows["cores"]),
+        two_thirds=nearest & (cores >= 64) & (threads < of["theory"]),
+        published_rate=(rows["events_per_second"] <= _MILLION_EVENTS) & (offered <= 20e6 / 16 * rows["cores"]),
         young_100_to_200_mb=rows["new_size_mb"].between(100, 200).fillna(False),
     )  # fmt: skip
     inputs = rows.groupby([*CONFIGURATION, "items"], dropna=False, observed=True)["events_per_second"]
@@ -228,6 +202,11 @@ def name_of(facts: Mapping[str, Any]) -> str:
     return ", ".join([*parts, f"{facts['events_per_second']:,} events/s, {facts['keys']:,} keys"])
 
 
+def _facts(row: Mapping[str, Any], **more: Any) -> Mapping[str, Any]:
+    """Facts of a cell; those that it lacks are None."""
+    return defaultdict(lambda: None, {**row, **more, "non_default": ""})
+
+
 def _of_switches(switches: pd.DataFrame) -> Iterator[Cell]:
     """Medians by block, ns, less what reading the clock takes; of tasklets, in which it may be more than all else, with
     it."""
@@ -236,79 +215,64 @@ def _of_switches(switches: pd.DataFrame) -> Iterator[Cell]:
         for way in ("platform", "tasklets"):
             if way in medians and (way != "platform" or "empty" in medians):
                 values = (medians[way] - (medians["empty"] if way == "platform" else 0.0)).clip(lower=1.0)
-                facts = dict.fromkeys(KEYS) | {"measure": "switch", "configuration": configuration, "way": way}
-                yield Cell(_Facts(facts | {"non_default": ""}), f"{configuration}, from {WAYS[way]}", values)
+                facts = _facts({}, measure="switch", configuration=configuration, way=way)
+                yield Cell(facts, f"{configuration}, from {WAYS[way]}", values)
 
 
 @dataclass(frozen=True, eq=False)
-class Bracketed(Cell):
-    """The highest throughput of a configuration: rows of `held`, each a bracket around it."""
+class Highest(Cell):
+    """The highest throughput of a configuration, by its trials."""
 
-    brackets: pd.DataFrame = field(default_factory=pd.DataFrame)
+    every: AdaptiveTrials = field(kw_only=True)
 
     def over(self, other: Cell, factor: float) -> Comparison:
-        assert isinstance(other, Bracketed)
-        return compare_brackets(self.brackets, other.brackets, factor)
+        assert isinstance(other, Highest)
+        return compare_highest(self.every, other.every, factor)
 
 
-def held(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> pd.DataFrame:
-    """Return the highest throughput within the target, a row per block and configuration: from each search, and from
-    trials at two outputs or more.
+def compare_highest(one: AdaptiveTrials, other: AdaptiveTrials, factor: float = 1.0) -> Comparison:
+    """Compare the highest throughput of two sides, the second times ``factor``: the inverse of their times between
+    items."""
+    sooner = tuple((interval_ns / factor, missed) for interval_ns, missed in other.outcomes)
+    return adaptive.over([(replace(other, outcomes=sooner), one)])
 
-    Columns: ``holds_items_per_second``, the highest that held, and ``fails_items_per_second``, the lowest that did not;
-    NaN where none did. ``held_items_per_second`` is the first, or where it is NaN the second: it held less than that.
-    ``confirmations``: probes of each rate of a search, 1 for trials. ``seconds``: of each probe or trial.
+
+def highest(trials: pd.DataFrame, target_ms: float) -> pd.DataFrame:
+    """Return the highest throughput within the target by configuration: of adaptive trials, and of trials with several
+    outputs at one input, each of which reports whether its rate held.
+
+    Columns: those of the trials; ``rate``, the input where it is one; ``every``, `AdaptiveTrials` over the time between
+    items; ``throughput``, items/s, with ``low`` and ``high``, NaN where unknown; ``n``; ``held``, the highest rate up
+    to which all held, or the lowest where none did.
     """
-    searched = finished(searches)
-    searched = searched[searched["aggregate"] == PLAIN["aggregate"]]
-    fixed = [*CONFIGURATION, "events_per_second", "block"]
-    rows = only(trials)
-    rows = rows[rows.groupby(fixed, dropna=False, observed=True)["keys"].transform("nunique") > 1]
-    rows = rows.sort_values("offered_items_per_second", kind="stable")
-    of_each = [rows[name] for name in fixed]
-    offered = rows["offered_items_per_second"].astype(float)
-    within = keeping_up(rows) & (rows[FIRST] <= target_ms).fillna(False).astype(bool)
-    holds = within.astype(int).groupby(of_each, dropna=False, observed=True).cummin() == 1
-    rows = rows.assign(holds_items_per_second=offered.where(holds), fails_items_per_second=offered.where(~holds))
-    rates = rows.groupby(fixed, dropna=False, observed=True, sort=False).agg(
-        {name: "first" for name in ("collector", "runtime", "cores", "family") if name in rows}
-        | {"tail": "min", "holds_items_per_second": "max", "fails_items_per_second": "min"}
+    rows = only(trials, "target_ms").sort_values("block", kind="stable")
+    placed = rows["target_ms"].notna()
+    rows = rows.assign(
+        rate=rows["events_per_second"].where(~placed), output=rows["keys"].where(placed),
+        missed=~(keeping_up(rows) & (rows[FIRST] <= target_ms).fillna(False).astype(bool)),
+        interval_ns=1e9 / rows["offered_items_per_second"].astype(float),
     )  # fmt: skip
-    found = pd.concat([searched, rates.reset_index().assign(confirmations=1)], ignore_index=True)
-    ends = [found[f"{end}_items_per_second"].astype(float) for end in ("holds", "fails")]
-    return found.assign(
-        holds_items_per_second=ends[0], fails_items_per_second=ends[1], held_items_per_second=ends[0].fillna(ends[1])
-    )
-
-
-def compare_brackets(one: pd.DataFrame, other: pd.DataFrame, factor: float = 1.0) -> Comparison:
-    """Compare the highest throughput of two sides of `held`, the second times ``factor``.
-
-    Centres of the brackets are compared, which may be off by half of their widths. Nothing is compared where a bracket
-    is open: what that side lacks is no accident.
-    """
-    ends = [
-        np.log(times * side.sort_values("block")[["holds_items_per_second", "fails_items_per_second"]].to_numpy(float))
-        for side, times in ((one, 1.0), (other, factor))
-    ]
-    n = min(map(len, ends))
-    if not n or any(np.isnan(side).any() for side in ends):
-        return decisions.compare([], [])
-    searches = min(int(side["confirmations"].min()) for side in (one, other)) >= _CONFIRMATIONS
-    centres = [side.mean(axis=1) for side in ends]
-    if n < (3 if searches else decisions.FEWEST):
-        return decisions.compare(*(np.exp(centre).tolist() for centre in centres))
-    used = n if searches and n < decisions.FEWEST else decisions.look_at(n) or n
-    grain = float(sum((side[:used, 1] - side[:used, 0]).mean() for side in ends)) / 2
-    centres = [centre[:used] for centre in centres]
-    middle = float(centres[0].mean() - centres[1].mean())
-    error = math.sqrt(sum(float(centre.var(ddof=1)) / used for centre in centres))
-    return decisions.of_estimate(middle, error, used, grain)
+    found = []
+    for _, group in rows.groupby([*CONFIGURATION, "target_ms", "rate", "output"], dropna=False, sort=False):
+        if group["interval_ns"].nunique() == 1:
+            continue
+        outcomes = tuple(zip(group["interval_ns"], group["missed"], strict=True))
+        every = AdaptiveTrials(outcomes, 0, group["interval_ns"].max(), bool((group["mode"] != "stream").any()))
+        slower = group.sort_values("interval_ns", ascending=False)
+        held_ns = slower["interval_ns"][~slower["missed"].cummax()].min()
+        edge_ns, low_ns, high_ns = every.interval_ns()
+        found.append({
+            **group.iloc[0], "tail": group["tail"].min(), "every": every, "throughput": 1e9 / edge_ns,
+            "low": 1e9 / high_ns, "high": 1e9 / low_ns if low_ns else math.inf, "n": every.n,
+            "held": 1e9 / (every.highest_ns if np.isnan(held_ns) else held_ns),
+        })  # fmt: skip
+    names = ("every", "throughput", "low", "high", "n", "held")
+    return pd.DataFrame(found, columns=[*rows.columns, *names])
 
 
 @cache
-def published_figures() -> Stream:
-    """Return the source's own figures as a campaign of one block.
+def published_figures() -> Cells:
+    """Return the source's own figures as those of a campaign of one block.
 
     Read off its charts; of G1 on 16 threads the source only states that it was never under a latency. The least above
     that is taken for it, so that no more is gained than the source reports.
@@ -324,7 +288,7 @@ def published_figures() -> Stream:
     events = metal.map({True: 10_000_000, False: _MILLION_EVENTS})
     collectors = rows["collector"].map(lambda label: collector_labelled(str(label)).name)
     trials = rows.assign(
-        **PLAIN, collector=collectors, runtime=_PUBLISHED["G1"][1], block=0, status="ok", kept_up=True,
+        **PLAIN, mode="stream", collector=collectors, runtime=_PUBLISHED["G1"][1], block=0, status="ok", kept_up=True,
         tail=FAR_TAIL, heap_mb=0, seconds=240.0, slide_ms=10, pause_target_ms=None, events_per_second=events,
         configuration=rows["collector"] + " on " + rows["machine"], cores=metal.map({True: 96, False: 16}),
         cooperative_threads=rows["jet_threads"], window_ms=metal.map({True: 1000, False: 10_000}),
@@ -333,23 +297,23 @@ def published_figures() -> Stream:
         keys=((rows["million_items_per_second"] * 1e6 - events) / 100).astype(int),
         **dict.fromkeys(("catch_up_ms", "cpu_gc", "young_per_s", "allocated_mb_per_s", "gc_pause_max_ms"), np.nan),
     ).reset_index(drop=True)  # fmt: skip
-    return Stream(trials, frame([], SEARCHES), frame([], SWITCH_ROWS), 10.0, _PUBLISHED, exact=True)
+    return _of_campaign(trials, frame([], SWITCH_ROWS), 10.0, _PUBLISHED, exact=True)
 
 
-STREAM_CLAIMS = claims_of("stream", lambda data: data.cells, lambda: published_figures().cells)
+STREAM_CLAIMS = claims_of("stream", published=published_figures)
 FOR_THE_COLLECTOR, WITHIN_TARGET, ALLOCATION_COSTS = (
     "processor-for-the-collector", "g1-within-target", "allocation-costs-latency",
 )  # fmt: skip
 
 
-def on_set_up(tables: Mapping[str, pd.DataFrame], target_ms: float, set_up: str = "") -> Stream:
-    """Return what a claim is put to on a set-up."""
-    return Stream(tables["trials"], tables["searches"], tables["switches"], target_ms, SET_UPS[set_up])
+def cells_of(tables: Mapping[str, pd.DataFrame], target_ms: float, set_up: str = "") -> Cells:
+    """Return what a claim is put to on a set-up; without any, the cells of all collectors."""
+    return _of_campaign(tables["trials"], tables["switches"], target_ms, SET_UPS[set_up])
 
 
 def verdicts(tables: Mapping[str, pd.DataFrame], target_ms: float) -> list[Verdict]:
     """Return all verdicts of the page, judged together: on the source's collectors, on today's, and our own last."""
-    return claims.evaluate_apart(STREAM_CLAIMS, lambda set_up: on_set_up(tables, target_ms, set_up))
+    return claims.evaluate_apart(STREAM_CLAIMS, lambda set_up: cells_of(tables, target_ms, set_up))
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:

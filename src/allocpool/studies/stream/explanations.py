@@ -11,7 +11,7 @@ import pandas as pd
 from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablations, failed
 from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.evidence.declared import Selection
-from allocpool.studies.stream.claims import SET_UPS, STREAM_CLAIMS, WITHIN_TARGET, name_of, on_set_up
+from allocpool.studies.stream.claims import SET_UPS, STREAM_CLAIMS, WITHIN_TARGET, cells_of, name_of
 from allocpool.studies.stream.tables import label
 
 PAUSES = "nothing delays but the longest pause"
@@ -21,13 +21,13 @@ _NONE = pd.Series(dtype=float)
 
 def of_claims(tables: Mapping[str, pd.DataFrame], target_ms: float, verdicts: Sequence[Verdict]) -> list[Ablation]:
     """Return every change of every rate at which G1 misses the target, of the verdicts that refute that it holds it."""
-    every = on_set_up(tables, target_ms).cells
+    every = cells_of(tables, target_ms)
     sizes_mb = sorted(tables["trials"]["new_size_mb"].dropna().unique())
     asked: list[Asked] = []
     for verdict in failed(verdicts):
         if verdict.claim.id != WITHIN_TARGET:
             continue
-        expected = STREAM_CLAIMS.orderings(WITHIN_TARGET, on_set_up(tables, target_ms, verdict.set_up).cells)
+        expected = STREAM_CLAIMS.orderings(WITHIN_TARGET, cells_of(tables, target_ms, verdict.set_up))
         for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
             if shown != OTHER_WAY:
                 continue

@@ -1,23 +1,16 @@
-"""What stream trials and searches measure. Instants are CLOCK_MONOTONIC, ns."""
+"""What stream trials measure. Instants are CLOCK_MONOTONIC, ns."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 from typing_extensions import TypedDict
 
 from allocpool.trial.measurement import CpuTime, Outcome
 
-
-class VmOptions(TypedDict):
-    """Options of the JVM that are in force."""
-
-    ParallelGCThreads: int
-    ConcGCThreads: int
+VM_OPTIONS = ("ParallelGCThreads", "ConcGCThreads")
 
 
-class Timeliness(TypedDict):
-    """What reports whether a pipeline kept up with its events."""
+class StreamMeasurement(TypedDict):
+    """Of mode ``stream``."""
 
     gave_up: bool
     source_lag_ns: int | None
@@ -26,11 +19,6 @@ class Timeliness(TypedDict):
     """To the last result of each measured window, in the order of the windows."""
     firsts_ns: list[int]
     """To the first result of each."""
-
-
-class StreamMeasurement(Timeliness):
-    """Of mode ``stream``."""
-
     histogram: str
     events: int
     results: int
@@ -39,46 +27,13 @@ class StreamMeasurement(Timeliness):
     start_ns: int
     end_ns: int
     cpu: CpuTime
-    vm_options: VmOptions
+    vm_options: dict[str, int]
+    """`VM_OPTIONS`, as they are in force."""
     peak_rss_mb: float
 
 
 class StreamOutcome(Outcome, StreamMeasurement):
     """What the process of a stream trial returns; ``failed`` where its results were wrong."""
-
-
-class Probe(TypedDict):
-    """One job of a search, judged."""
-
-    events_per_second: int
-    kept_up: bool
-    tail: str | None
-    """The highest percentile that its windows allow; None where it did not keep up."""
-    tail_ms: float | None
-    """The latency to the last result there."""
-    first_tail_ms: float | None
-    """The latency to the first result there."""
-    holds: bool
-    windows: int
-    wall_s: float
-
-
-class StreamSearchMeasurement(TypedDict):
-    """Of mode ``stream_search``."""
-
-    holds_events_per_second: int | None
-    fails_events_per_second: int | None
-    probes: list[Probe]
-    start_ns: int
-    end_ns: int
-    peak_rss_mb: float
-
-
-class StreamSearchOutcome(StreamSearchMeasurement):
-    """What the process of a search returns; one that a probe ended has what it came to know until then."""
-
-    status: Literal["ok", "failed", "out_of_memory", "invalid", "crashed"]
-    reason: str | None
 
 
 class Switch(TypedDict):

@@ -1,4 +1,4 @@
-"""Figures of the stream study: latency against throughput, threads of the engine, settings of the collector.
+"""Figures of the stream study: latency against throughput, threads of the engine.
 
 Bars reach from the smallest to the largest trial, the dashed line is the target.
 """
@@ -11,33 +11,24 @@ from matplotlib.figure import Figure
 
 from allocpool.evidence import reference, style
 from allocpool.evidence.style import by_panel, finish, log_axes, nothing, panels, rule
-from allocpool.evidence.trials import finished
-from allocpool.studies.stream.claims import CELL, FIRST, held, non_default, only
+from allocpool.studies.stream.claims import FIRST, highest, only
 from allocpool.studies.stream.story import commonest_rate, rate_text
-
-LAST = "tail_ms"
-AXES = {"keys": "events_per_second", "events_per_second": "keys"}
-"""What makes throughput larger, and what stays as it is: output at a million events a second is the published axis."""
-_SETTINGS = {
-    "new_size_mb": "MaxNewSize",
-    "asked_concurrent_gc_threads": "ConcGCThreads",
-    "asked_parallel_gc_threads": "ParallelGCThreads",
-}
 
 
 def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str = "keys") -> Figure:
-    """Measured curves along one of `AXES`, both axes logarithmic; along the published one also the published charts.
+    """Measured curves, both axes logarithmic; ``axis`` (``keys``, as published and with the published charts, or
+    ``events_per_second``) makes throughput larger.
 
     A row of panels for each kind of windows and each input (or number of keys) that stays: left the latency to the
     first result of a window, as published, right to the last. A cross at the top is a trial that fell behind.
     """
-    rows, fixed = only(trials), AXES[axis]
+    rows, fixed = only(trials), "events_per_second" if axis == "keys" else "keys"
     panel = [fixed, "window_ms", "slide_ms", "seconds"]
     rows = rows[rows.groupby([*panel, "configuration"])[axis].transform("nunique") > 1]
     if rows.empty or rows[FIRST].isna().all():
         return nothing("no trial that kept up" if len(rows) else "no rate was varied")
     rows = rows.assign(millions=rows["offered_items_per_second"] / 1e6)
-    answers = {FIRST: "first result", LAST: "last result"}
+    answers = {FIRST: "first result", "tail_ms": "last result"}
     long = rows.melt([*panel, "configuration", "cooperative_threads", "millions", "tail"], [*answers], "answer", "ms")
     tails = long.groupby(panel)["tail"].transform("min")
     what = "events a second" if fixed == "events_per_second" else "keys"
@@ -75,47 +66,21 @@ def _published() -> pd.DataFrame:
     })  # fmt: skip
 
 
-def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
-    """Latency to the first result by ``MaxNewSize`` (MiB), ``ConcGCThreads`` and ``ParallelGCThreads``, with the JVM's
-    own choice; only trials that differ in nothing else share a colour."""
-    rows = finished(trials).assign(non_default=non_default(finished(trials)))
-    rows = rows[rows["non_default"].isin(["", *_SETTINGS])].dropna(subset=[FIRST]).astype({FIRST: float})
-    varied = rows.groupby([name for name in CELL if name not in _SETTINGS], dropna=False)["non_default"]
-    rows = rows[varied.transform("nunique") > 1]
-    if rows.empty:
-        return nothing("no setting of the collector was varied")
-    facts = rows.to_dict("records")
-    settings = [row["non_default"] for row in facts]
-    rows = rows.assign(
-        line=[f"{row['configuration']}, {row['cooperative_threads']} threads, {rate_text(row)}" for row in facts],
-        setting=[f"{_SETTINGS[name]} {row[name]}" if name else "JVM's choice"
-                 for name, row in zip(settings, facts, strict=True)],
-    ).sort_values(["non_default", *_SETTINGS])  # fmt: skip
-    height = 1.0 + 0.3 * rows["setting"].nunique()
-    grid = sns.catplot(
-        rows, kind="point", x=FIRST, y="setting", hue="line", dodge=0.4, linestyle="none",
-        palette=style.looks(rows["line"])["palette"], **style.STATED, **style.size(1, height),
-    )  # fmt: skip
-    rule(grid, x=target_ms)
-    log_axes(grid, "x", [target_ms, *rows[FIRST]], most=5)
-    grid.set(ylabel="")
-    return finish(grid, "Latency to the first result by setting of the collector.", 1, x="first result, ms (log)")
-
-
-def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> Figure:
+def threads_of_the_engine(trials: pd.DataFrame, target_ms: float) -> Figure:
     """By cooperative threads, from one to all processors: latency to the first result at the commonest rate and in the
-    longest trials; the highest throughput within the target, 0 where not even the lowest rate held."""
+    longest trials; the highest throughput within the target with its interval, 0 where no rate held."""
     common = commonest_rate(trials)
     if common.empty or common[FIRST].isna().all():
         return nothing("no trial that kept up")
     longest = commonest_rate(trials[trials["seconds"] > common["seconds"].max()])
-    highest = held(trials, searches, target_ms)
+    found = highest(trials, target_ms)
     parts = []
     for rows in filter(len, (common, longest)):
         title = f"{rows['tail'].dropna().min()}, first result, ms\n{rate_text(rows.iloc[0])}"
         parts.append(rows.assign(panel=title, value=rows[FIRST]))
-    title = f"million items a second\nwithin {target_ms:g} ms, {', '.join(sorted(highest['tail'].dropna().unique()))}"
-    parts.append(highest.assign(panel=title, value=highest["holds_items_per_second"].fillna(0.0) / 1e6))
+    title = f"million items a second\nwithin {target_ms:g} ms, {', '.join(sorted(found['tail'].dropna().unique()))}"
+    ends = found.fillna({"throughput": 0.0})[["throughput", "low", "high"]] / 1e6
+    parts += [found.assign(panel=title, value=ends[name]) for name in ends]
     names = ["panel", "configuration", "cooperative_threads", "value"]
     long = pd.concat([part[names] for part in parts]).dropna(subset=["value"]).astype({"value": float})
     shown = sorted(long["configuration"].unique())

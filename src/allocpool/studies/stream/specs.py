@@ -1,5 +1,4 @@
-"""The modes stream, stream_search and stream_switch: keyed sliding windows over simulated events, on one member of
-Hazelcast with Jet.
+"""The modes stream and stream_switch: keyed sliding windows over simulated events, on one member of Hazelcast with Jet.
 
 The model is that of "Sub-10 ms Latency in Java: Concurrent GC with Green Threads" (Hazelcast, 2020): sources that
 simulate a rate, windows over many keys, and the latency of each window's results from the window's end.
@@ -17,23 +16,15 @@ from allocpool.machine.host import usable_cores
 from allocpool.packets.specs import DEFAULT_RUNTIME
 from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.runtimes.collectors import collector_named, collectors_that, require_combination
-from allocpool.trial.needs import Jvm, Needs
-from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
 Aggregate = Literal["boxed", "garbage_free"]
 Processors = Literal["cooperative", "native", "platform", "virtual"]
-Sources = Literal["parallel", "single"]
-Answer = Literal["first", "last"]
-Switching = Literal["tasklets", "virtual", "platform"]
-AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
-PROCESSORS: tuple[Processors, ...] = get_args(Processors)
 """Of Jet: on shared threads, or each on a native thread; and the window step alone, on threads of this kind."""
-OF_THE_ENGINE: tuple[Processors, ...] = ("cooperative", "native")
-SOURCES: tuple[Sources, ...] = get_args(Sources)
-ANSWERS: tuple[Answer, ...] = get_args(Answer)
-"""To which result of a window its latency is: the first, as published, or the last."""
-SWITCHES: tuple[Switching, ...] = get_args(Switching)
+Sources = Literal["parallel", "single"]
+Switching = Literal["tasklets", "virtual", "platform"]
 """What takes turns on one processor: tasklets of Jet, and threads of Java that wake each other."""
+OF_THE_ENGINE: tuple[Processors, ...] = ("cooperative", "native")
 OLDEST_RUNTIME = 17
 FIRST_WITH_VIRTUAL_THREADS = 21
 HEAP_MB = 1024
@@ -41,9 +32,7 @@ G1_PAUSE_TARGET_MS = 5
 """As published: ``-XX:MaxGCPauseMillis=5``."""
 HIGHEST_RATE = 10**9
 _SET_UP_S = 4.0
-_PROBE_SET_UP_S = 1.5
 _SWITCHES_S = {"tasklets": 1e-6, "virtual": 1e-6, "platform": 1e-5}
-_RATES_AT_MOST = 15
 _GRACE_S = 60.0
 _HAZELCAST = (
     "--add-modules=java.se",
@@ -82,9 +71,13 @@ def _scheduler(threads: int) -> list[str]:
     return [f"-Djdk.virtualThreadScheduler.{name}={threads}" for name in ("parallelism", "maxPoolSize")]
 
 
-class PipelineSpec(EngineSpec):
-    """A pipeline, whatever its rate of events."""
+class StreamSpec(EngineSpec):
+    """One job at one rate."""
 
+    CHILD: ClassVar[str] = "allocpool.studies.stream.child.stream"
+
+    mode: Literal["stream"] = "stream"
+    events_per_second: int = Field(ge=1, le=HIGHEST_RATE)
     pause_target_ms: int | None = Field(
         default_factory=lambda spec: G1_PAUSE_TARGET_MS if spec["collector"] == "g1" else None,
         gt=0,
@@ -105,6 +98,8 @@ class PipelineSpec(EngineSpec):
     warmup_seconds: float = Field(default=3.0, ge=0, le=600, description="windows that are checked and not counted")
     late_ms: float = Field(default=200.0, gt=0, description="behind by more at the end: has not kept up")
     patience_seconds: float = Field(default=2.0, gt=0, le=600, description="that a late pipeline may go on for")
+    hiccup_ms: int = Field(default=0, ge=0, description="all sources are held once for so long, half-way; 0: never")
+    target_ms: float | None = Field(default=None, gt=0, description="latency to hold at the tail; adaptive trials")
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -124,6 +119,14 @@ class PipelineSpec(EngineSpec):
             )
         if self.windows < 1:
             raise ValueError(f"seconds {self.seconds:g} hold no window: give at least {self.slide_ms / 1000:g}")
+        if self.target_ms is not None and self.windows < windows_needed(50):
+            raise ValueError(f"seconds {self.seconds:g} hold {self.windows} window(s), too few for any percentile")
+        if self.hiccup_ms and self.processors not in OF_THE_ENGINE:
+            raise ValueError(f"hiccup_ms is of the engine: choose processors {' or '.join(OF_THE_ENGINE)}")
+        if self.hiccup_ms * 4 > self.seconds * 1000:
+            raise ValueError(
+                f"hiccup_ms {self.hiccup_ms} leaves no time to catch up: give at most {int(self.seconds * 250)}"
+            )
         return self
 
     def _settings(self) -> list[str]:
@@ -150,9 +153,11 @@ class PipelineSpec(EngineSpec):
             f"choose 1 to {cores}"
         )
 
-    def _longest(self, probes: int) -> float:
-        """Seconds that this number of probes of the stated length can't reach."""
-        return 2 * probes * (self.seconds + self.warmup_seconds + self.patience_seconds) + _GRACE_S
+    def longest_seconds(self) -> float:
+        return 2 * (self.seconds + self.warmup_seconds + self.patience_seconds) + _GRACE_S
+
+    def expected_seconds(self) -> float:
+        return _SET_UP_S + self.warmup_seconds + self.seconds
 
     @property
     def warmup_ms(self) -> int:
@@ -164,14 +169,16 @@ class PipelineSpec(EngineSpec):
         """Measured windows, each with one latency."""
         return int(self.seconds * 1000 + 1e-6) // self.slide_ms
 
-    def seconds_for(self, percentile: float) -> float:
-        """Measured seconds that a percentile takes."""
-        return windows_needed(percentile) * self.slide_ms / 1000
+    @property
+    def hiccup_from_ms(self) -> int:
+        """When sources are held, ms after event 0: half-way, at the end of a slide."""
+        return self.warmup_ms + self.windows // 2 * self.slide_ms
 
-    def offered_items(self, events_per_second: int) -> float:
+    @property
+    def offered_items(self) -> float:
         """Input and output together, items/s, once windows are full: each slide brings a result per key with events."""
-        results = min(self.keys, events_per_second * self.window_ms / 1000) * 1000 / self.slide_ms
-        return events_per_second + results
+        results = min(self.keys, self.events_per_second * self.window_ms / 1000) * 1000 / self.slide_ms
+        return self.events_per_second + results
 
     def cell_name(self) -> str:
         words = [
@@ -179,89 +186,9 @@ class PipelineSpec(EngineSpec):
             f"windows of {self.window_ms} by {self.slide_ms} ms",
         ]
         words += ["one source"] if self.sources == "single" else []
-        return ", ".join([*words, *self._settings()])
-
-
-class StreamSpec(PipelineSpec):
-    """One job at one rate."""
-
-    CHILD: ClassVar[str] = "allocpool.studies.stream.child.stream"
-
-    mode: Literal["stream"] = "stream"
-    events_per_second: int = Field(ge=1, le=HIGHEST_RATE)
-    percentile: float | None = Field(default=None, gt=0, lt=100, description="that the trial must be long enough for")
-    hiccup_ms: int = Field(default=0, ge=0, description="all sources are held once for so long, half-way; 0: never")
-
-    def longest_seconds(self) -> float:
-        return self._longest(1)
-
-    @model_validator(mode="after")
-    def _long_enough(self) -> Self:
-        if self.percentile is not None and self.windows < windows_needed(self.percentile):
-            needed = windows_needed(self.percentile)
-            raise ValueError(
-                f"p{self.percentile:g} takes {needed:,} windows, and {self.seconds:g} s have {self.windows:,}: give "
-                f"seconds={self.seconds_for(self.percentile):g} at slide_ms={self.slide_ms}"
-            )
-        if self.hiccup_ms and self.processors not in OF_THE_ENGINE:
-            raise ValueError(f"hiccup_ms is of the engine: choose processors {' or '.join(OF_THE_ENGINE)}")
-        if self.hiccup_ms * 4 > self.seconds * 1000:
-            raise ValueError(
-                f"hiccup_ms {self.hiccup_ms} leaves no time to catch up: give at most {int(self.seconds * 250)}"
-            )
-        return self
-
-    @property
-    def hiccup_from_ms(self) -> int:
-        """When sources are held, ms after event 0: half-way, at the end of a slide."""
-        return self.warmup_ms + self.windows // 2 * self.slide_ms
-
-    def cell_name(self) -> str:
-        held = f", held for {self.hiccup_ms} ms" if self.hiccup_ms else ""
-        return f"{super().cell_name()}, {self.events_per_second:,} events/s, {self.keys:,} keys{held}"
-
-    def expected_seconds(self) -> float:
-        return _SET_UP_S + self.warmup_seconds + self.seconds
-
-
-class StreamSearchSpec(PipelineSpec):
-    """One JVM, one job after the other: the highest rate between two bounds whose windows hold a latency at the tail.
-
-    A rate holds when each of its ``confirmations`` probes kept up and held ``target_ms``; ``seconds`` are a probe's.
-    """
-
-    CHILD: ClassVar[str] = "allocpool.studies.stream.child.stream_search"
-
-    mode: Literal["stream_search"] = "stream_search"
-    low_events_per_second: int = Field(ge=1, le=HIGHEST_RATE, description="the lowest rate that is tried")
-    high_events_per_second: int = Field(ge=1, le=HIGHEST_RATE, description="the highest rate that is tried")
-    resolution: float = Field(default=0.1, ge=0.01, lt=1, description="width of the bracket over its lower end")
-    confirmations: int = Field(default=2, ge=1, le=100, description="probes that a rate must hold in")
-    target_ms: float = Field(default=10.0, gt=0, description="the latency that is held at the tail")
-    held: Answer = Field(default="first", description="whose latency is held: the first result's, as published")
-
-    def longest_seconds(self) -> float:
-        return self._longest(_RATES_AT_MOST * self.confirmations)
-
-    @model_validator(mode="after")
-    def _bounds(self) -> Self:
-        low, high = self.low_events_per_second, self.high_events_per_second
-        if high <= low * (1 + self.resolution):
-            raise ValueError(
-                f"high_events_per_second {high} is not above low_events_per_second {low} by more than "
-                f"resolution {self.resolution:g}: give at least {math.ceil(low * (1 + self.resolution)) + 1}"
-            )
-        if self.windows < windows_needed(50):
-            raise ValueError(f"seconds {self.seconds:g} hold {self.windows} window(s), too few for any percentile")
-        return self
-
-    def cell_name(self) -> str:
-        return f"{super().cell_name()}, highest rate"
-
-    def expected_seconds(self) -> float:
-        steps = math.log(self.high_events_per_second / self.low_events_per_second) / math.log1p(self.resolution)
-        probes = (2 + math.log2(max(1.0, steps))) * (1 + (self.confirmations - 1) / 2)
-        return _SET_UP_S + probes * (_PROBE_SET_UP_S + self.warmup_seconds + self.seconds)
+        rate = f"{self.events_per_second:,} events/s" if self.target_ms is None else "highest rate"
+        held = [f"held for {self.hiccup_ms} ms"] if self.hiccup_ms else []
+        return ", ".join([*words, *self._settings(), rate, f"{self.keys:,} keys", *held])
 
 
 def _has(runtime: int, way: Switching) -> bool:
@@ -277,7 +204,7 @@ class StreamSwitchSpec(EngineSpec):
     parties: int = Field(default=64, ge=2, le=1000, description="that take turns")
     turns: int = Field(default=100_000, ge=100, le=10**8, description="of them all; the first quarter is not measured")
     ways: tuple[Switching, ...] = Field(
-        default_factory=lambda spec: tuple(way for way in SWITCHES if _has(spec["runtime"], way)),
+        default_factory=lambda spec: tuple(way for way in get_args(Switching) if _has(spec["runtime"], way)),
         min_length=1,
         description="all that the runtime has",
     )

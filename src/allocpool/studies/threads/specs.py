@@ -39,8 +39,7 @@ from allocpool.studies.realtime.specs import (
     scaled_time,
 )
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
-from allocpool.trial.needs import Jvm, Needs
-from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
 MOST_THREADS = 256
 FIRST_WITH_VIRTUAL_THREADS = 21

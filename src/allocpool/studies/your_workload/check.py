@@ -1,7 +1,6 @@
 """Is the advice right? Ten varied workloads, each advised in a few minutes and then measured at length, apart.
 
-The long plan shares no trial with the advice, and time alone fixes its length: half of its trials go as fast as they
-can, half at the reader's rate. `FILE` keeps a row for each workload and machine.
+The long plan shares no trial with the advice, and time alone fixes its length. `FILE` keeps a row for each.
 """
 
 from __future__ import annotations
@@ -9,22 +8,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from allocpool import home
 from allocpool.campaign.hosts import called
+from allocpool.campaign.tidy import rows_of
 from allocpool.machine.host import Host
 from allocpool.stats import ends, significant
-from allocpool.studies.your_workload.advice import INTERRUPTED, Advice, Laboratory, advise
+from allocpool.studies.your_workload.advice import EFFECT, INTERRUPTED, Advice, Machine, advise
 from allocpool.studies.your_workload.course import course
 from allocpool.studies.your_workload.findings import UNDECIDED, Findings, Place
 from allocpool.studies.your_workload.workload import ALLOC, Cell, understood
 from allocpool.trial.launch import Launcher
 
-WORKLOADS: Mapping[str, Mapping[str, str]] = MappingProxyType({
+WORKLOADS = {
     "ticks": {"bytes": "64", "in_flight": "10", "rate": "1e6"},
     "quotes": {"bytes": "64", "in_flight": "1m", "rate": "5e5", "heap": "1g"},
     "datagrams": {"bytes": "64:0.7,1500:0.3", "in_flight": "1000", "rate": "3e5"},
@@ -35,8 +34,7 @@ WORKLOADS: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "pages": {"bytes": "65536", "in_flight": "1000", "rate": "1e4", "collector": "genzgc"},
     "images": {"bytes": "1048576", "in_flight": "10", "rate": "500", "heap": "2g"},
     "tiles": {"bytes": "262144", "in_flight": "500", "rate": "1000", "heap": "2g", "collector": "parallel"},
-})  # fmt: skip
-"""From 64 bytes to a MiB, from ten to a million in flight."""
+}  # fmt: skip
 FILE = "advice.csv"
 MINUTES, LONG_MINUTES = 10.0, 60.0
 """Of an advice and of its long plan, unless asked otherwise."""
@@ -44,24 +42,13 @@ AGREE, DISAGREE, OPEN = "agree", "DISAGREE", "inconclusive"
 _APART = 100_000
 """The first block of the long plan."""
 _KEY = ["workload", "host_id"]
-_COLUMNS = [
-    *_KEY, "processor", "code_hash", "minutes", "advice", "ratio", "low", "high", "n",
-    "long_minutes", "at_length", "long_ratio", "long_low", "long_high", "long_n",
-]  # fmt: skip
 
 
-def check(
-    name: str, minutes: float | None, long_minutes: float | None, laboratory: Laboratory
-) -> tuple[Advice, Advice]:
-    """Advise on a workload of `WORKLOADS`, and measure it at length; what is on record already counts. With None
-    nothing is measured.
-
-    Raises:
-        KeyboardInterrupt: in the advice, too.
-    """
+def check(name: str, minutes: float | None, long_minutes: float | None, machine: Machine) -> tuple[Advice, Advice]:
+    """Advise on a workload of `WORKLOADS`, and measure it at length; None measures nothing. Ctrl-C is raised."""
     workload, advices = understood(WORKLOADS[name]), []
     for limit, plan, block in ((minutes, course, 0), (long_minutes, _in_turns, _APART)):
-        advices.append(advise(workload, limit, laboratory, plan=plan, first_block=block))
+        advices.append(advise(workload, limit, machine, plan=plan, first_block=block))
         if advices[-1].ended == INTERRUPTED:
             raise KeyboardInterrupt
     return advices[0], advices[1]
@@ -74,15 +61,12 @@ def _in_turns(of: Findings) -> Iterator[Cell]:
 
 
 def row_of(name: str, advice: Advice, long: Advice, host: Host) -> dict[str, Any]:
-    """Return a check as a row of `FILE`."""
-    code_hash = Launcher().code_hash(advice.workload.spec_of(Cell(advice.collector, ALLOC), 0))
-    row: dict[str, Any] = {
-        "workload": name, "host_id": host.fingerprint(), "processor": host.cpu_model, "code_hash": code_hash,
-        "advice": advice.answer, "at_length": long.answer,
-    }  # fmt: skip
-    for prefix, one in (("", advice), ("long_", long)):
-        row |= {f"{prefix}{part}": getattr(one.decision, part) for part in ("ratio", "low", "high", "n")}
-        row[f"{prefix}minutes"] = round(one.minutes, 2)
+    """Return a check as a row of `FILE`, in the order of its columns."""
+    row: dict[str, Any] = {"workload": name, "host_id": host.fingerprint(), "processor": host.cpu_model}
+    row["code_hash"] = Launcher().code_hash(advice.workload.spec_of(Cell(advice.collector, ALLOC), 0))
+    for prefix, answer, one in (("", "advice", advice), ("long_", "at_length", long)):
+        row |= {f"{prefix}minutes": round(one.minutes, 2), answer: one.answer}
+        row |= {f"{prefix}{part}": getattr(one.decision, part) for part in EFFECT}
     return row
 
 
@@ -91,46 +75,38 @@ def _path() -> Path:
 
 
 def load() -> pd.DataFrame:
-    """Return what was checked, in the order of `WORKLOADS`, with the columns of the file."""
-    return pd.read_csv(_path()) if _path().exists() else pd.DataFrame(columns=_COLUMNS)
+    """Return what was checked, in the order of `WORKLOADS`."""
+    return pd.read_csv(_path()) if _path().exists() else pd.DataFrame()
 
 
 def keep(row: Mapping[str, Any]) -> None:
     """Write a row into `FILE`, in place of an earlier one of this workload on this machine."""
-    found = load()
-    same = (found["workload"] == row["workload"]) & (found["host_id"] == row["host_id"])
-    rows = pd.DataFrame([*found[~same].to_dict("records"), row], columns=_COLUMNS)
+    rows = pd.DataFrame([*load().to_dict("records"), row]).drop_duplicates(_KEY, keep="last")
     order = list(WORKLOADS)
     rows = rows.sort_values(_KEY, key=lambda column: column.map(order.index) if column.name == "workload" else column)
     _path().parent.mkdir(parents=True, exist_ok=True)
     rows.to_csv(_path(), index=False, float_format="%.5g")
 
 
-def outcome_of(advice: str, at_length: str) -> str:
-    """Return `AGREE`, `DISAGREE` where both answers are decided and differ, or `OPEN` where one is inconclusive."""
-    if UNDECIDED in (advice, at_length):
-        return OPEN
-    return AGREE if advice == at_length else DISAGREE
-
-
 def table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows of `FILE` for a reader, with their ``outcome``."""
+    """Return rows of `FILE` for a reader, with their outcome: `DISAGREE` where both are decided and differ."""
     if rows.empty:
         return rows
-    ratios = {
-        prefix: [
-            f"{significant(ratio)} ({ends(low, high)}), n = {n}"
-            for ratio, low, high, n in rows[[f"{prefix}{part}" for part in ("ratio", "low", "high", "n")]].itertuples(
-                index=False
-            )
-        ]
-        for prefix in ("", "long_")
-    }
-    return pd.DataFrame({
-        "workload": rows["workload"],
-        "outcome": [outcome_of(*pair) for pair in zip(rows["advice"], rows["at_length"], strict=True)],
-        "advice": rows["advice"], "alloc over pool": ratios[""],
-        "at length": rows["at_length"], "at length, alloc over pool": ratios["long_"],
-        "minutes": rows["minutes"].round(1), "long minutes": rows["long_minutes"].round(1),
-        "machine": [called(*one) for one in zip(rows["processor"], rows["host_id"], strict=True)],
-    })  # fmt: skip
+
+    def shown(row: dict[str, Any], prefix: str) -> str:
+        ratio, low, high, n = (row[f"{prefix}{part}"] for part in EFFECT)
+        return f"{significant(ratio)} ({ends(low, high)}), n = {n}"
+
+    def outcome(row: dict[str, Any]) -> str:
+        answers = {row["advice"], row["at_length"]}
+        return OPEN if UNDECIDED in answers else AGREE if len(answers) == 1 else DISAGREE
+
+    return pd.DataFrame([
+        {
+            "workload": row["workload"], "outcome": outcome(row),
+            "advice": row["advice"], "alloc over pool": shown(row, ""), "at length": row["at_length"],
+            "at length, alloc over pool": shown(row, "long_"), "minutes": row["minutes"],
+            "long minutes": row["long_minutes"], "machine": called(row["processor"], row["host_id"]),
+        }
+        for row in rows_of(rows.round({"minutes": 1, "long_minutes": 1}))
+    ])  # fmt: skip

@@ -4,39 +4,30 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from allocpool.trial.measurement import CpuTime, Iteration, Outcome
-
-
-class MessagesWindows(TypedDict):
-    """Parts of the work that follow each other; the last number of a part counts messages that were handled."""
-
-    fill: list[Iteration]
-    warmup: list[Iteration]
-    measured: list[Iteration]
+from allocpool.packets.measurement import Phases
+from allocpool.trial.measurement import CpuTime, Outcome
 
 
 class Rest(TypedDict):
-    """What the rest of the program did in the measured window, MiB."""
+    """What the rest of the program did in the measured window: columns of table ``trials``, MiB."""
 
     changed_mb: float
     garbage_mb: float
 
 
 class MessagesMemory(TypedDict):
-    """Of the process and of the strategy, MiB."""
+    """Columns of table ``trials``, MiB."""
 
     idle_rss_mb: float
-    """Resident when everything was ready and no message had come."""
     peak_rss_mb: float
     pool_mb: float
-    """Of buffers that the strategy holds, used or free, when the measured window ended; 0 where it holds none."""
     wasted_mb: float
-    """Of buffers in use, what lies beyond their messages, when the measured window ended."""
 
 
 class MessagesMeasurement(TypedDict):
     set_up_ns: int
-    iterations: MessagesWindows
+    iterations: Phases
+    """The last number of a part counts messages that were handled."""
     cpu: CpuTime
     counts: dict[str, int]
     """By the names of ``COUNTS`` in ``tables``, when every message had been processed."""

@@ -17,7 +17,7 @@ from allocpool.evidence.style import by_panel, finish, log_axes, mark, marks, no
 from allocpool.packets.cells import present
 from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.your_workload.advice import Advice
-from allocpool.studies.your_workload.cells import label_of, pairs
+from allocpool.studies.your_workload.claims import label_of, pairs
 from allocpool.studies.your_workload.story import PARAMETERS
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE
 
@@ -26,13 +26,9 @@ _LOOKS = {
     REUSE: (style.SKY, "v"), "fitted": (style.PURPLE, "P"), "zeroed": (style.SILVER, "X"),
 }  # fmt: skip
 _NOTHING = "Nothing was measured yet"
-_COST, _ROOM, _DELAY = (
-    "CPU of the process, ns a message",
-    "begins to lose at, messages a second",
-    "delay at your rate, ms",
-)
-_PERCENTILES = {"p50": "delay_p50_ms", "p99": "delay_p99_ms", "p99.9": "delay_p999_ms"}
-_MARKS = dict(zip(_PERCENTILES, "os^", strict=True))
+_COST, _ROOM, _DELAY = "CPU, ns a message", "begins to lose at, messages a second", "delay at your rate, ms"
+_PERCENTILES = {"delay_p50_ms": "p50", "delay_p99_ms": "p99", "delay_p999_ms": "p99.9"}
+_MARKS = dict(zip(_PERCENTILES.values(), "os^", strict=True))
 _RATIO = "CPU a message, allocation / pool"
 _LEAST, _MOST = 0.05, 20.0
 """What an axis of ratios shows at most."""
@@ -48,12 +44,9 @@ def overview(advice: Advice) -> Figure:
         (_COST, name, mean.estimate, mean.low, mean.high) for name in names if (every := advice.figures[name].costs)
         for mean in [stats.geometric_interval(every)]
     ]  # fmt: skip
-    delays = pd.DataFrame(
-        [(name, percentile, getattr(advice.figures[name], column))
-         for name in names for percentile, column in _PERCENTILES.items()],
-        columns=["strategy", "percentile", "ms"],
-    ).astype({"ms": float})  # fmt: skip
-    delays = delays[delays["ms"] > 0]
+    medians = [{"strategy": name} | vars(advice.figures[name]) for name in names]
+    delays = pd.DataFrame(medians, columns=["strategy", *_PERCENTILES]).rename(columns=_PERCENTILES)
+    delays = delays.melt("strategy", var_name="percentile", value_name="ms").astype({"ms": float}).query("ms > 0")
     shown = [panel for panel, some in {_COST: costs, _ROOM: rooms, _DELAY: len(delays)}.items() if some]
     if not shown:
         return nothing(_NOTHING)
@@ -83,9 +76,7 @@ def overview(advice: Advice) -> Figure:
 
 def robustness(advice: Advice) -> Figure:
     """Draw allocation over the pool against each parameter that was tried, one at a time."""
-    columns_of = ["parameter", "value", "ratio", "low", "high", "loses"]
-    tried = pd.DataFrame(advice.explored, columns=columns_of)
-    tried = tried.astype(dict.fromkeys(("value", "ratio", "low", "high"), float)).replace(math.inf, math.nan)
+    tried = pd.DataFrame(advice.explored).replace(math.inf, math.nan)
     if tried.empty:
         return nothing("what turns the answer was not measured yet")
     # A value of 0 has no place on a logarithmic axis: it stands one step below the smallest other.
@@ -103,14 +94,9 @@ def robustness(advice: Advice) -> Figure:
         log_axes(axis, "x", mine["place"], 2.0, most=3)
         axis.set_xlabel("")
     log_axes(grid, "y", tried[["low", "ratio", "high"]].clip(_LEAST, _MOST).to_numpy().ravel())
-    handles = [
-        mark("tried, with its interval", style.INK, "o", "-"),
-        mark("loses too much at your rate", style.VERMILION, "o"),
-        mark("yours", style.GREY, line="--"),
-    ]  # fmt: skip
-    return finish(
-        grid, "CPU of allocation over the pool, one parameter changed at a time.", 3, PARAMETERS, handles, y=_RATIO
-    )
+    handles = [mark("tried, with its interval", style.INK, "o", "-"), mark("yours", style.GREY, line="--"),
+               mark("loses too much at your rate", style.VERMILION, "o")]  # fmt: skip
+    return finish(grid, "CPU of allocation over the pool, one parameter changed.", 3, PARAMETERS, handles, y=_RATIO)
 
 
 def set_ups(trials: pd.DataFrame) -> Figure:

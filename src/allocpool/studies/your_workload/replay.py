@@ -1,7 +1,6 @@
 """Replay: sizes, times and bytes of a capture file, prepared for trials.
 
-A prepared file has one record a packet: nanoseconds since the first, what the bytes fold to, and the length on the
-wire. Formats are read by dpkt, packet by packet: a capture may be larger than memory.
+Formats are read by dpkt, packet by packet: a capture may be larger than memory.
 """
 
 from __future__ import annotations
@@ -16,29 +15,26 @@ from pathlib import Path
 from typing import BinaryIO
 
 from allocpool.errors import UserError
-from allocpool.studies.your_workload.sizes import LARGEST_BYTES, MOST_SIZES, SMALLEST_BYTES, Sizes, checked_sizes
+from allocpool.studies.your_workload.sizes import MOST_SIZES, Sizes, checked_sizes, within
 
 RECORD = struct.Struct("<qqii")
-"""Time in nanoseconds since the first, fold of the bytes, length, nothing."""
+"""Of a packet in a prepared file: nanoseconds since the first, fold of the bytes, length on the wire, nothing."""
 MOST_PACKETS = (2**31 - 1) // RECORD.size
 """A trial reads all of it through one buffer of Java."""
 _LONGEST_BLOCK = 2**26
 _GRAIN_BYTES = 64
+_PCAPNG = b"\x0a\x0d\x0d\x0a"
 _SIMPLE_PACKET = 3
 """Type of a pcapng block that holds a packet without a time."""
 _CLOCK_WAS_SET_NS = 10**9
 """Interfaces of one capture step back by less; beyond, the clock was set, and its time goes on from there."""
 _GAP_NS = 86_400 * 10**9
 _LATEST_NS = 2**63
-_FOREIGN = {
-    b"\x1f\x8b": ("gzip", "gunzip"), b"\x28\xb5\x2f\xfd": ("zstd", "zstd -d"), b"\xfd7zXZ\0": ("xz", "xz -d"),
-    b"\x04\x22\x4d\x18": ("lz4", "lz4 -d"), b"BZh": ("bzip2", "bunzip2"), b"PK\x03\x04": ("zip", "unzip"),
-    b"snoop\0\0\0": ("snoop", ""), b"GMBU": ("Network Monitor", ""), b"RTSS": ("Network Monitor", ""),
-    b"TRSNIFF data": ("Sniffer", ""), b"\xaa\xaa\xaa\xaa": ("5View", ""), b"\xa1\xb2\xcd\x34": ("modified pcap", ""),
-    b"\x34\xcd\xb2\xa1": ("modified pcap", ""),
+_UNPACKED_BY = {
+    b"\x1f\x8b": "gunzip", b"\x28\xb5\x2f\xfd": "zstd -d", b"\xfd7zXZ\0": "xz -d", b"\x04\x22\x4d\x18": "lz4 -d",
+    b"BZh": "bunzip2", b"PK\x03\x04": "unzip",
 }  # fmt: skip
-"""What other files begin with: their kind, and the command that unpacks them; without one, editcap converts."""
-_PACKETS_A_WRITE = 4096
+"""What compressed files begin with."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +42,7 @@ class Trace:
     """A prepared file: its packets, the seconds from the first to the last, and what a reader must know of it."""
 
     path: Path
+    sha256: str
     messages: int
     seconds: float
     sizes: Sizes
@@ -100,19 +97,14 @@ class _Clock:
 
 @dataclass
 class _Place:
-    """How far a capture was read."""
-
     packets: int = 0
     offset: int = 0
 
 
 def prepare(capture: Path, folder: Path) -> Trace:
     """Write the prepared file of a pcap or pcapng capture into a folder, under the hash of its content. A capture that
-    is cut in its last record is read up to there.
-
-    Raises:
-        UserError: no capture, a damaged one, with how far it could be read, or one that is too long for one buffer.
-    """
+    is cut in its last record is read up to there. UserError for no capture, a damaged one, with how far it could be
+    read, or one too long for one buffer."""
     place, clock = _Place(), _Clock()
     notes: list[str] = []
     folder.mkdir(parents=True, exist_ok=True)
@@ -120,22 +112,15 @@ def prepare(capture: Path, folder: Path) -> Trace:
     scratch = folder / f".trace-{os.getpid()}"
     try:
         with scratch.open("wb") as into, capture.open("rb") as file:
-            records: list[bytes] = []
-            for time_ns, wire_bytes, data in _up_to_a_cut(_packets(file, place), place, notes):
-                if place.packets > MOST_PACKETS:
-                    raise UserError(f"the capture {capture} has more than {MOST_PACKETS} packets: cut it")
-                due_ns = clock.at(time_ns)
-                if due_ns >= _LATEST_NS:
-                    raise UserError(
-                        f"the capture {capture} has packet {place.packets} {due_ns / _GAP_NS / 365:,.0f} years "
-                        "after its first: the resolution of its times is wrong"
-                    )
-                fold = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
-                length = min(LARGEST_BYTES, max(SMALLEST_BYTES, wire_bytes))
-                records.append(RECORD.pack(due_ns, fold, length, 0))
-                if len(records) == _PACKETS_A_WRITE:
-                    _write(into, written, records)
-            _write(into, written, records)
+            try:
+                for time_ns, wire_bytes, data in _packets(file, place):
+                    record = _record(clock.at(time_ns), wire_bytes, data, place.packets, capture)
+                    written.update(record)
+                    into.write(record)
+            except _Cut as cut:
+                if not place.packets:
+                    raise
+                notes.append(f"The capture is cut after packet {place.packets:,}, at byte {place.offset:,}: {cut}.")
         if not place.packets:
             raise UserError(f"the capture {capture} holds no packet")
         prepared = folder / f"{written.hexdigest()[:16]}.trace"
@@ -143,27 +128,25 @@ def prepare(capture: Path, folder: Path) -> Trace:
     except OSError as error:
         raise UserError(f"the capture {capture} can't be read: {error.strerror or error}") from error
     except _Damaged as damage:
-        raise UserError(
-            f"the capture {capture} is damaged after packet {place.packets}, at byte {place.offset}: {damage}"
-        ) from damage
+        where = f"after packet {place.packets}, at byte {place.offset}"
+        raise UserError(f"the capture {capture} is damaged {where}: {damage}") from damage
     finally:
         scratch.unlink(missing_ok=True)
     return replace(read_trace(prepared), notes=(*notes, *clock.notes()))
 
 
-def _write(file: BinaryIO, written: hashlib._Hash, records: list[bytes]) -> None:
-    data = b"".join(records)
-    written.update(data)
-    file.write(data)
-    records.clear()
+def _record(due_ns: int, wire_bytes: int, data: bytes, packet: int, capture: Path) -> bytes:
+    if packet > MOST_PACKETS:
+        raise UserError(f"the capture {capture} has more than {MOST_PACKETS} packets: cut it")
+    if due_ns >= _LATEST_NS:
+        years = f"{due_ns / _GAP_NS / 365:,.0f} years after its first"
+        raise UserError(f"the capture {capture} has packet {packet} {years}: the resolution of its times is wrong")
+    fold = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
+    return RECORD.pack(due_ns, fold, within(wire_bytes), 0)
 
 
 def read_trace(path: Path) -> Trace:
-    """Read a prepared file.
-
-    Raises:
-        UserError: it is none, or can't be read.
-    """
+    """Read a prepared file. UserError where it is none, or can't be read."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -175,44 +158,24 @@ def read_trace(path: Path) -> Trace:
     if len(counts) > MOST_SIZES:
         counts = Counter(-(-length // _GRAIN_BYTES) * _GRAIN_BYTES for length in lengths)
     last_ns = RECORD.unpack_from(data, len(data) - RECORD.size)[0]
-    return Trace(path, len(data) // RECORD.size, last_ns / 1e9, checked_sizes(counts.items()))
-
-
-def mean_interval_ns(path: Path) -> float:
-    """Return the mean interval between two messages of a prepared file, as captured."""
-    messages = path.stat().st_size // RECORD.size
-    with path.open("rb") as file:
-        file.seek(-RECORD.size, os.SEEK_END)
-        last_ns = float(RECORD.unpack(file.read(RECORD.size))[0])
-    return max(1.0, last_ns / max(1, messages - 1))
+    digest = hashlib.sha256(data).hexdigest()
+    return Trace(path, digest, len(data) // RECORD.size, last_ns / 1e9, checked_sizes(counts.items()))
 
 
 Packet = tuple[int | None, int, bytes]
 """(time in nanoseconds, bytes on the wire, bytes captured); time None where the file has none"""
 
 
-def _up_to_a_cut(packets: Iterator[Packet], place: _Place, notes: list[str]) -> Iterator[Packet]:
-    """The packets; where the last one is cut, that is noted."""
-    try:
-        yield from packets
-    except _Cut as cut:
-        if not place.packets:
-            raise
-        notes.append(f"The capture is cut after packet {place.packets:,}, at byte {place.offset:,}: {cut}.")
-
-
 def _packets(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     """Every packet in the order of the file; ``place`` counts those that were read."""
     magic = file.read(16)
     file.seek(0)
-    for begin, (kind, unpack) in _FOREIGN.items():
+    for begin, unpack in _UNPACKED_BY.items():
         if magic.startswith(begin):
-            command = f"{unpack} {file.name}" if unpack else f"editcap -F pcap {file.name} capture.pcap"
-            raise UserError(f"{file.name} is a file of {kind}, neither pcap nor pcapng: {command}")
-    if magic.startswith(b"\x0a\x0d\x0d\x0a"):
-        yield from _pcapng(file, place)
-    else:
-        yield from _pcap(file, place)
+            raise UserError(f"{file.name} is compressed, neither pcap nor pcapng: {unpack} {file.name}")
+    for packet in _pcapng(file, place) if magic.startswith(_PCAPNG) else _pcap(file, place):
+        place.packets += 1
+        yield packet
 
 
 def _exactly(file: BinaryIO, count: int) -> bytes:
@@ -227,24 +190,16 @@ def _exactly(file: BinaryIO, count: int) -> bytes:
 def _pcap(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     from dpkt import pcap
 
-    kinds = {
-        (pcap.TCPDUMP_MAGIC, ">"): (pcap.PktHdr, 1000), (pcap.TCPDUMP_MAGIC, "<"): (pcap.LEPktHdr, 1000),
-        (pcap.TCPDUMP_MAGIC_NANO, ">"): (pcap.PktHdr, 1), (pcap.TCPDUMP_MAGIC_NANO, "<"): (pcap.LEPktHdr, 1),
-    }  # fmt: skip
     start = _exactly(file, pcap.FileHdr.__hdr_len__)
-    magics = [(struct.unpack(f"{order}I", start[:4])[0], order) for order in "<>"]
-    known = [kinds[magic] for magic in magics if magic in kinds]
-    if not known:
-        raise UserError(
-            f"{file.name} begins as neither pcap nor pcapng does: editcap -F pcap {file.name} capture.pcap converts "
-            "what Wireshark can read"
-        )
-    header, unit_ns = known[0]
+    units_ns = {pcap.TCPDUMP_MAGIC: 1000, pcap.TCPDUMP_MAGIC_NANO: 1}
+    little, big = (units_ns.get(struct.unpack(f"{order}I", start[:4])[0]) for order in "<>")
+    header, unit_ns = (pcap.LEPktHdr, little) if little else (pcap.PktHdr, big)
+    if unit_ns is None:
+        raise UserError(f"{file.name} is neither pcap nor pcapng: try editcap -F pcap {file.name} capture.pcap")
     place.offset = file.tell()
     while more := file.read(1):
         packet = header(more + _exactly(file, header.__hdr_len__ - 1))
         data = _exactly(file, packet.caplen)
-        place.packets += 1
         yield packet.tv_sec * 1_000_000_000 + packet.tv_usec * unit_ns, packet.len, data
         place.offset = file.tell()
 
@@ -253,32 +208,31 @@ def _pcapng(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     import dpkt
     from dpkt import pcapng
 
+    read = {
+        pcapng.PCAPNG_BT_IDB: (pcapng.InterfaceDescriptionBlock, pcapng.InterfaceDescriptionBlockLE),
+        pcapng.PCAPNG_BT_EPB: (pcapng.EnhancedPacketBlock, pcapng.EnhancedPacketBlockLE),
+        pcapng.PCAPNG_BT_PB: (pcapng.PacketBlock, pcapng.PacketBlockLE),
+    }
     order = "<"
     clocks: list[tuple[int, int]] = []  # of each interface: units a second, seconds to add
     while more := file.read(1):
         head = more + _exactly(file, 11)
-        if head[:4] == b"\x0a\x0d\x0d\x0a":
+        if head[:4] == _PCAPNG:
             order = "<" if head[8:] == struct.pack("<I", pcapng.BYTE_ORDER_MAGIC) else ">"
             clocks = []
         kind, length = struct.unpack(f"{order}II", head[:8])
         if length < 12 or length % 4:
             raise _Damaged(f"a block of {length} bytes")
         block = head + _exactly(file, length - len(head))
-        little = order == "<"
         try:
             if kind == pcapng.PCAPNG_BT_IDB:
-                clocks.append(_clock((pcapng.InterfaceDescriptionBlockLE if little else
-                                      pcapng.InterfaceDescriptionBlock)(block), order))  # fmt: skip
+                clocks.append(_clock(read[kind][order == "<"](block), order))
             elif kind == _SIMPLE_PACKET:
                 wire_bytes = struct.unpack(f"{order}I", block[8:12])[0]
-                place.packets += 1
                 yield None, wire_bytes, block[12 : min(12 + wire_bytes, length - 4)]
-            elif kind in (pcapng.PCAPNG_BT_EPB, pcapng.PCAPNG_BT_PB):
-                enhanced = (pcapng.EnhancedPacketBlock, pcapng.EnhancedPacketBlockLE)
-                older = (pcapng.PacketBlock, pcapng.PacketBlockLE)
-                packet = (enhanced if kind == pcapng.PCAPNG_BT_EPB else older)[little](block)
+            elif kind in read:
+                packet = read[kind][order == "<"](block)
                 units, added_s = clocks[packet.iface_id]
-                place.packets += 1
                 ticks = packet.ts_high << 32 | packet.ts_low
                 yield added_s * 1_000_000_000 + ticks * 1_000_000_000 // units, packet.pkt_len, packet.pkt_data
         except (dpkt.Error, IndexError, struct.error, ValueError) as error:

@@ -9,11 +9,12 @@ import csv
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 from allocpool.errors import UserError
 
@@ -28,42 +29,30 @@ MIX_SHARE = 0.2
 """Of the messages out at once, those that the small pool of ``mix`` holds."""
 _SPREADS = 4
 """Standard deviations by which a size class is prepared for more messages than it has in the mean."""
-_GRAIN_BYTES, _MOST_BOUNDS = 16, 256
-"""Of the candidates for fitted classes: the finest grain, and their number."""
 _LOGNORMAL_PARTS = 64
-_FORMS = "512, 4k, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
+FORMS = "512, 4k, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
 
 
 def parse_sizes(text: str) -> Sizes:
-    """Read ``512``, ``4k``, ``64:0.7,1500:0.3``, ``lognormal:MEDIAN:SIGMA`` or ``histogram:FILE.csv``.
-
-    A lognormal distribution becomes the middles of equally likely parts; SIGMA is of the logarithm. A file has two
-    columns, bytes and count, and may have a line of names.
-
-    Raises:
-        UserError: another form, an invalid size or weight, or a file that can't be read.
-    """
+    """Read one of `FORMS`. A lognormal distribution becomes the middles of equally likely parts; SIGMA is of the
+    logarithm. A file has two columns, bytes and count, and may have a line of names. UserError for another form, an
+    invalid size or weight, or a file that can't be read."""
     kind, _, rest = text.strip().partition(":")
-    if kind == "lognormal":
-        numbers = [_number(word, text) for word in rest.split(":")]
-        if len(numbers) != 2:
-            raise UserError(f"sizes {text!r} is not {_FORMS}")
-        return _lognormal(*numbers)
     if kind == "histogram":
         return _histogram(Path(rest))
-    pairs = []
-    for word in text.split(","):
-        size, _, weight = word.partition(":")
-        pairs.append((_bytes(size, text), _number(weight, text) if weight else 1.0))
+    try:
+        if kind == "lognormal":
+            median, sigma = map(float, rest.split(":"))
+            return _lognormal(median, sigma)
+        words = [word.partition(":") for word in text.split(",")]
+        pairs = [(_bytes(size), float(weight or 1)) for size, _, weight in words]
+    except ValueError:
+        raise UserError(f"sizes {text!r} is not {FORMS}") from None
     return checked_sizes(pairs)
 
 
 def checked_sizes(pairs: Iterable[tuple[float, float]]) -> Sizes:
-    """Return the pairs in order, equal sizes joined, weights summing to 1.
-
-    Raises:
-        UserError: no pair, or an invalid size or weight.
-    """
+    """Return the pairs in order, equal sizes joined, weights summing to 1. UserError for none, or an invalid one."""
     joined: dict[int, float] = {}
     for size, weight in pairs:
         if size != int(size) or not SMALLEST_BYTES <= size <= LARGEST_BYTES:
@@ -72,25 +61,18 @@ def checked_sizes(pairs: Iterable[tuple[float, float]]) -> Sizes:
             raise UserError(f"the weight of a size is above 0, not {weight:g}")
         joined[int(size)] = joined.get(int(size), 0.0) + weight
     if not joined:
-        raise UserError(f"sizes are empty: give {_FORMS}")
+        raise UserError(f"sizes are empty: give {FORMS}")
     if len(joined) > MOST_SIZES:
         raise UserError(f"sizes have {len(joined)} different ones, {MOST_SIZES} at most: round them")
     total = math.fsum(joined.values())
     return tuple((size, joined[size] / total) for size in sorted(joined))
 
 
-def _bytes(word: str, text: str) -> float:
+def _bytes(word: str) -> float:
     """Bytes of a word, with or without a unit; ``1k`` is 1,024."""
     number = re.sub("(i?b)?$", "", word.strip().lower(), count=1)
     power = "kmg".find(number[-1:]) + 1 if number else 0
-    return _number(number[:-1] if power else number, text) * 2.0 ** (10 * power)
-
-
-def _number(word: str, text: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise UserError(f"sizes {text!r} is not {_FORMS}") from None
+    return float(number[:-1] if power else number) * 2.0 ** (10 * power)
 
 
 def _lognormal(median: float, sigma: float) -> Sizes:
@@ -98,19 +80,23 @@ def _lognormal(median: float, sigma: float) -> Sizes:
         raise UserError(f"lognormal:MEDIAN:SIGMA takes numbers above 0, not {median:g} and {sigma:g}")
     normal = NormalDist(math.log(median), sigma)
     middles = (normal.inv_cdf((part + 0.5) / _LOGNORMAL_PARTS) for part in range(_LOGNORMAL_PARTS))
-    return checked_sizes((min(LARGEST_BYTES, max(SMALLEST_BYTES, round(math.exp(middle)))), 1.0) for middle in middles)
+    return checked_sizes((within(math.exp(middle)), 1.0) for middle in middles)
+
+
+def within(size: float) -> int:
+    """Return the size of a message that is nearest, whole bytes."""
+    return min(LARGEST_BYTES, max(SMALLEST_BYTES, round(size)))
 
 
 def _histogram(file: Path) -> Sizes:
     try:
-        with file.open(newline="", encoding="utf-8") as opened:
-            rows = [row for row in csv.reader(opened) if row]
+        rows = [row for row in csv.reader(file.read_text(encoding="utf-8").splitlines()) if row]
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"the histogram {file} can't be read: {error}") from error
     pairs = []
     for line, row in enumerate(rows, start=1):
         try:
-            size, count = (float(word) for word in row)
+            size, count = map(float, row)
         except ValueError:
             if line == 1:
                 continue  # names of columns
@@ -128,47 +114,33 @@ def mean_bytes(sizes: Sequence[tuple[int, float]]) -> float:
     return math.fsum(size * weight for size, weight in sizes)
 
 
-def power_of_two_classes(sizes: Sequence[tuple[int, float]]) -> tuple[int, ...]:
-    """Return the powers of two that the sizes need, bytes, ascending."""
-    return tuple(sorted({1 << (size - 1).bit_length() for size, _ in sizes}))
-
-
 def fitted_classes(sizes: Sequence[tuple[int, float]], most: int = FITTED_CLASSES) -> tuple[int, ...]:
-    """Return at most ``most`` classes, multiples of 16 bytes, that waste least on these sizes; bytes, ascending.
-
-    Exact, by dynamic programming over the sizes: the best last class of the first i sizes with k classes.
-    """
-    grain = _GRAIN_BYTES
-    while len(bounds := sorted({-(-size // grain) * grain for size, _ in sizes})) > _MOST_BOUNDS:
+    """Return at most ``most`` classes, multiples of 16 bytes, that waste least on these sizes; bytes, ascending. Exact,
+    by dynamic programming: the best classes of the first i sizes."""
+    grain, most_candidates = 16, 256
+    while len(bounds := sorted({-(-size // grain) * grain for size, _ in sizes})) > most_candidates:
         grain *= 2
     if len(bounds) <= most:
         return tuple(bounds)
     below = [0.0, *accumulate(class_weights(bounds, sizes))]
     # taken[i]: bytes that classes take for the sizes up to the i-th bound; what is wasted differs by a constant.
     taken = [0.0] + [bounds[i - 1] * below[i] for i in range(1, len(bounds) + 1)]
-    last: list[list[int]] = [[0] * (len(bounds) + 1)]
+    chosen: list[tuple[int, ...]] = [(), *((bound,) for bound in bounds)]
     for _ in range(1, most):
-        best, chosen = taken[:], [0] * (len(bounds) + 1)
+        best, better = taken[:], chosen[:]
         for i in range(1, len(bounds) + 1):
             for j in range(1, i):
                 cost = taken[j] + bounds[i - 1] * (below[i] - below[j])
                 if cost < best[i]:
-                    best[i], chosen[i] = cost, j
-        taken = best
-        last.append(chosen)
-    classes = []
-    i = len(bounds)
-    for chosen in reversed(last):
-        if i == 0:
-            break
-        classes.append(bounds[i - 1])
-        i = chosen[i]
-    return tuple(sorted(classes))
+                    best[i], better[i] = cost, (*chosen[j], bounds[i - 1])
+        taken, chosen = best, better
+    return chosen[-1]
 
 
 def classes_of(classes: str, sizes: Sequence[tuple[int, float]]) -> tuple[int, ...]:
     """Return the size classes ``power_of_two`` or ``fitted``, bytes, ascending."""
-    return fitted_classes(sizes) if classes == "fitted" else power_of_two_classes(sizes)
+    powers = {1 << (size - 1).bit_length() for size, _ in sizes}
+    return fitted_classes(sizes) if classes == "fitted" else tuple(sorted(powers))
 
 
 def class_weights(classes: Sequence[int], sizes: Sequence[tuple[int, float]]) -> tuple[float, ...]:
@@ -177,6 +149,11 @@ def class_weights(classes: Sequence[int], sizes: Sequence[tuple[int, float]]) ->
     for size, weight in sizes:
         weights[bisect_left(classes, size)] += weight
     return tuple(weights)
+
+
+def out_at_once(spec: Mapping[str, Any]) -> int:
+    """Return the messages in flight, kept, and in the hands of the threads."""
+    return int(spec["in_flight"] + spec["kept_count"] + spec["threads"])
 
 
 def prepared(out: int, weights: Sequence[float]) -> list[int]:
@@ -189,9 +166,8 @@ def alias_table(sizes: Sequence[tuple[int, float]]) -> tuple[list[int], list[int
     """Return Walker's table of the sizes (Vose 1991), in whole numbers, so that every language draws the same: for each
     size the threshold, of 2**32, below which it is taken, and the index of the one taken otherwise."""
     count, whole = len(sizes), 1 << 32
-    shares = [Fraction(weight) * count for _, weight in sizes]
-    total = sum(shares)
-    shares = [share * count / total for share in shares]
+    total = sum(Fraction(weight) for _, weight in sizes)
+    shares = [Fraction(weight) * count / total for _, weight in sizes]
     thresholds, others = [whole] * count, list(range(count))
     small = [place for place, share in enumerate(shares) if share < 1]
     large = [place for place, share in enumerate(shares) if share >= 1]

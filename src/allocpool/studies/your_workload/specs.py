@@ -1,18 +1,15 @@
 """Mode messages: a message workload whose parameters are a program's, in whole numbers and shares.
 
 A loop takes a message when it is due, obtains a buffer, fills it, and puts it in flight. The message that has been
-longest in flight is read and then kept or freed. A thread runs the rest of the program, where it is asked for: linked
-objects that change, and garbage.
+longest in flight is read and then kept or freed. A thread runs the rest of the program: linked objects, and garbage.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -20,11 +17,10 @@ from allocpool.errors import OneOf, UserError
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.packets.specs import DEFAULT_ALLOCATOR, DEFAULT_COLLECTOR, DEFAULT_RUNTIME, DEFAULT_SEED, SET_UP_S
 from allocpool.packets.strategies import Language
-from allocpool.runtimes.collectors import check_combination, collector_named
+from allocpool.runtimes.collectors import collector_named, require_combination
 from allocpool.studies.your_workload import sizes as distribution
 from allocpool.studies.your_workload.replay import read_trace
-from allocpool.trial.needs import Jvm, Needs
-from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
 Layout = Literal["array", "heap", "native", "malloc"]
 Strategy = Literal["alloc", "pool", "mix", "netty", "reuse"]
@@ -32,63 +28,33 @@ Classes = Literal["power_of_two", "fitted"]
 Arrivals = Literal["steady", "poisson", "on_off", "captured"]
 Replacement = Literal["random", "oldest"]
 
-STRATEGIES: Mapping[Strategy, str] = MappingProxyType(
-    {
-        "alloc": "a fresh message each time",
-        "pool": "size classes, as many messages as are out at once",
-        "mix": "a small pool, allocation beyond it",
-        "netty": "Netty's pooled allocator",
-        "reuse": "one message per thread, used again at once",
-    }
-)
+STRATEGIES: dict[Strategy, str] = {
+    "alloc": "a fresh message each time",
+    "pool": "size classes, as many messages as are out at once",
+    "mix": "a small pool, allocation beyond it",
+    "netty": "Netty's pooled allocator",
+    "reuse": "one message per thread, used again at once",
+}
 """In the order of tables."""
-LAYOUTS: Mapping[Language, tuple[Layout, ...]] = MappingProxyType(
-    {"java": ("array", "heap", "native"), "cpp": ("malloc",)}
-)
+LAYOUTS: dict[Language, tuple[Layout, ...]] = {"java": ("array", "heap", "native"), "cpp": ("malloc",)}
 MOST_THREADS = 64
 MOST_PER_S = 1e8
 MOST_MESSAGES = 2**28
 """In flight, or kept: Java counts them in ints."""
 MESSAGE_OBJECT_BYTES = 64
 """Of a message without its buffer, at most: its object and what describes the buffer."""
-_JAVA_ONLY = ("runtime", "collector", "heap_mb", "direct_mb")
-_EXPECTED_NS_PER_MESSAGE = 300.0
-_NS_PER_BYTE = 0.15
-
-
-def _java(spec: dict[str, Any]) -> bool:
-    return bool(spec["language"] == "java")
-
-
-def _of_trace(spec: dict[str, Any]) -> str | None:
-    """SHA-256 of the file's content."""
-    if spec["trace"] is None:
-        return None
-    try:
-        with Path(spec["trace"]).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ValueError(f"the trace {spec['trace']} can't be read: {error.strerror}") from error
-
-
-def out_at_once(spec: Mapping[str, Any]) -> int:
-    """Return the messages in flight, kept, and in the hands of the threads."""
-    return int(spec["in_flight"] + spec["kept_count"] + spec["threads"])
 
 
 def buffer_mb(spec: Mapping[str, Any]) -> float:
     """Return the size of the buffers of all messages out at once with this strategy, MiB."""
-    sizes, out = spec["sizes"], out_at_once(spec)
+    sizes, out = spec["sizes"], distribution.out_at_once(spec)
     if spec["strategy"] == "alloc":
         return out * distribution.mean_bytes(sizes) / 2**20
     classes = distribution.classes_of(spec["classes"], sizes)
     if spec["strategy"] == "reuse":
         return int(spec["threads"]) * classes[-1] / 2**20
     weights = distribution.class_weights(classes, sizes)
-    if spec["strategy"] == "pool":
-        counts: list[float] = [*distribution.prepared(out, weights)]
-    else:
-        counts = [out * weight for weight in weights]
+    counts = distribution.prepared(out, weights) if spec["strategy"] == "pool" else [out * one for one in weights]
     return math.fsum(count * size for count, size in zip(counts, classes, strict=True)) / 2**20
 
 
@@ -96,21 +62,19 @@ def heap_live_mb(spec: Mapping[str, Any]) -> float:
     """Return what lives on the Java heap at any time, MiB."""
     # Those in flight were not read yet, and have no temporaries.
     results = int((spec["kept_count"] + spec["threads"]) * spec["temporaries"] * spec["temporary_bytes"])
-    objects_mb: float = (out_at_once(spec) * MESSAGE_OBJECT_BYTES + results) / 2**20
+    objects_mb: float = (distribution.out_at_once(spec) * MESSAGE_OBJECT_BYTES + results) / 2**20
     buffers_mb = 0.0 if spec["layout"] == "native" else buffer_mb(spec)
     return float(spec["live_mb"]) + objects_mb + buffers_mb
 
 
+def _if(spec: dict[str, Any], language: Language, default: Any) -> Any:
+    return default if spec["language"] == language else None
+
+
 def _default_heap_mb(spec: dict[str, Any]) -> int | None:
-    if not _java(spec):
+    if spec["language"] == "cpp":
         return None
     return max(collector_named(spec["collector"]).smallest_heap_mb, 64, math.ceil(3 * heap_live_mb(spec)))
-
-
-def _default_direct_mb(spec: dict[str, Any]) -> int | None:
-    if not _java(spec) or spec["layout"] != "native":
-        return None
-    return max(64, math.ceil(3 * buffer_mb(spec)))
 
 
 class MessagesSpec(TrialSpec):
@@ -119,62 +83,60 @@ class MessagesSpec(TrialSpec):
     CHILD: ClassVar[str] = "allocpool.studies.your_workload.child.messages"
 
     mode: Literal["messages"] = "messages"
-    language: Language = "java"
+    language: Language = Field("java", description="language of the workload")
     layout: Layout = Field(
-        default_factory=lambda spec: LAYOUTS[spec["language"]][0], description="where the bytes of a message live"
+        default_factory=lambda spec: LAYOUTS[spec["language"]][0], description="where a message lives"
     )
-    strategy: Strategy
-    classes: Classes = Field(default="power_of_two", description="sizes of a pool's buffers")
-    zeroing: bool = Field(default=False, description="a pool clears what it hands out")
-    sizes: tuple[tuple[int, float], ...] = Field(
-        default=((512, 1.0),), description="512, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv; bytes"
-    )
-    filled_share: float = Field(default=1.0, ge=0, le=1, description="of a message, what is written")
-    read_share: float = Field(default=1.0, ge=0, le=1, description="of a message, what is read when it leaves")
-    rate_per_s: float | None = Field(
-        default=None, gt=0, le=MOST_PER_S, description="messages a second, all threads; left out: as fast as it goes"
-    )
-    arrivals: Arrivals = Field(default="steady", description="captured: as in the trace, scaled to rate_per_s")
-    burst_length: int = Field(default=1, ge=1, le=10**7, description="messages of a burst; arrivals on_off")
-    delay_ms: float = Field(default=50.0, gt=0, le=60_000, description="a message that waits longer is lost")
-    in_flight: int = Field(default=0, ge=0, le=MOST_MESSAGES, description="messages, of all threads together")
-    kept_share: float = Field(default=0.0, ge=0, le=1, description="of messages, those kept when they leave")
-    kept_count: int = Field(default=0, ge=0, le=MOST_MESSAGES, description="kept at once, of all threads together")
-    replacement: Replacement = Field(default="random", description="which kept message makes room")
-    temporaries: int = Field(
-        default=0, ge=0, le=1024, description="objects that reading a message makes, dropped with it"
-    )
-    temporary_bytes: int = Field(default=32, ge=24, le=2**20, description="of each")
-    live_mb: float = Field(default=0.0, ge=0, le=2**20, description="linked objects of the rest of the program")
-    changed_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="of these, replaced")
-    garbage_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="made by the rest of the program")
-    threads: int = Field(default=1, ge=1, le=MOST_THREADS, description="loops, each with its own queue and store")
-    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _java(spec) else None)
-    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _java(spec) else None)
+    strategy: Strategy = Field(description="where a message comes from")
+    classes: Classes = Field("power_of_two", description="size classes of pools")
+    zeroing: bool = Field(False, description="a pool clears what it hands out")
+    sizes: tuple[tuple[int, float], ...] = Field(((512, 1.0),), description=f"{distribution.FORMS}; bytes")
+    filled_share: float = Field(1.0, ge=0, le=1, description="of a message, what is written")
+    read_share: float = Field(1.0, ge=0, le=1, description="of a message, what is read when it leaves")
+    rate_per_s: float | None = Field(None, gt=0, le=MOST_PER_S, description="messages a second; empty: as fast as can")
+    arrivals: Arrivals = Field("steady", description="how messages come; captured: as in the trace, scaled to the rate")
+    burst_length: int = Field(1, ge=1, le=10**7, description="messages of a burst, where they come on and off")
+    delay_ms: float = Field(50.0, gt=0, le=60_000, description="a message that waits longer is lost, ms")
+    in_flight: int = Field(0, ge=0, le=MOST_MESSAGES, description="messages in flight at once, of all threads")
+    kept_share: float = Field(0.0, ge=0, le=1, description="of messages, those kept when they leave")
+    kept_count: int = Field(0, ge=0, le=MOST_MESSAGES, description="messages kept at once, of all threads")
+    replacement: Replacement = Field("random", description="which kept message makes room")
+    temporaries: int = Field(0, ge=0, le=1024, description="objects that reading a message makes, dropped with it")
+    temporary_bytes: int = Field(32, ge=24, le=2**20, description="of each, bytes")
+    live_mb: float = Field(0.0, ge=0, le=2**20, description="linked objects of the rest of the program, MiB")
+    changed_mb_per_s: float = Field(0.0, ge=0, le=1e5, description="of these, replaced, MiB a second")
+    garbage_mb_per_s: float = Field(0.0, ge=0, le=1e5, description="garbage of the rest of the program, MiB a second")
+    threads: int = Field(1, ge=1, le=MOST_THREADS, description="loops, each with its own queue and store")
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: _if(spec, "java", DEFAULT_RUNTIME))
+    collector: CollectorName | None = Field(default_factory=lambda spec: _if(spec, "java", DEFAULT_COLLECTOR))
     allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
-        default_factory=lambda spec: None if _java(spec) else DEFAULT_ALLOCATOR, description="what C++ malloc reaches"
+        default_factory=lambda spec: _if(spec, "cpp", DEFAULT_ALLOCATOR), description="what C++ malloc reaches"
     )
-    heap_mb: int | None = Field(gt=0, default_factory=_default_heap_mb, description="-Xms and -Xmx")
-    direct_mb: int | None = Field(gt=0, default_factory=_default_direct_mb, description="-XX:MaxDirectMemorySize")
-    jvm_flags: tuple[str, ...] = Field(default=(), description="the reader's own, after all others")
-    trace: str | None = Field(default=None, description="a prepared replay file: sizes, times and bytes of a capture")
-    trace_sha256: str | None = Field(default_factory=_of_trace, description="of the trace; follows from the file")
-    messages: int | None = Field(default=None, gt=0, le=10**11, description="in all, in place of seconds")
-    seconds: float | None = Field(default=None, gt=0, le=3600, description="measured, after warm-up")
-    warmup_seconds: float = Field(default=1.0, ge=0, le=600, description="of trials by seconds")
-    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of sizes, contents, times and stores")
+    heap_mb: int | None = Field(gt=0, default_factory=_default_heap_mb, description="-Xms and -Xmx, MiB")
+    direct_mb: int | None = Field(
+        default_factory=lambda spec: max(64, math.ceil(3 * buffer_mb(spec))) if spec["layout"] == "native" else None,
+        gt=0,
+        description="-XX:MaxDirectMemorySize, MiB; empty where it is the JVM's",
+    )
+    jvm_flags: tuple[str, ...] = Field((), description="the reader's own flags, after all others")
+    trace: str | None = Field(None, description="prepared replay file of a capture; empty: messages are drawn")
+    trace_sha256: str | None = Field(None, description="of the trace; follows from the file")
+    messages: int | None = Field(None, gt=0, le=10**11, description="in all, in place of seconds")
+    seconds: float | None = Field(None, gt=0, le=3600, description="measured, after warm-up")
+    warmup_seconds: float = Field(1.0, ge=0, le=600, description="of trials by seconds")
+    seed: int = Field(DEFAULT_SEED, ge=0, lt=2**63, description="of sizes, contents, times and stores")
 
     @model_validator(mode="before")
     @classmethod
     def _as_captured(cls, settings: Any) -> Any:
-        """Sizes of a trace are its own, and so is the rate of one whose times are as captured."""
+        """A trace has its own sizes and hash, and its own rate where times are as captured."""
         if not isinstance(settings, dict) or not settings.get("trace"):
             return settings
         try:
             found = read_trace(Path(settings["trace"]))
         except UserError as error:
             raise ValueError(str(error)) from error
-        own: dict[str, Any] = {"sizes": found.sizes}
+        own: dict[str, Any] = {"sizes": found.sizes, "trace_sha256": found.sha256}
         if settings.get("arrivals") == "captured":
             if found.rate_per_s is None:
                 raise ValueError("arrivals captured: no time passes in the trace; choose steady, poisson or on_off")
@@ -198,15 +160,11 @@ class MessagesSpec(TrialSpec):
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
-        java, out = self.language == "java", out_at_once(self.model_dump())
+        java, held = self.language == "java", (self.in_flight, self.kept_count)
         if java:
-            try:
-                check_combination(self.collector or "", self.runtime or 0)
-            except UserError as error:
-                raise ValueError(str(error)) from error
-        of_java = [name for name in _JAVA_ONLY if getattr(self, name) is not None]
-        others = ", ".join(name for name in get_args(Strategy) if name != "netty")
-        held = (self.in_flight, self.kept_count)
+            require_combination(self.collector, self.runtime)
+        of_java = [name for name in ("runtime", "collector", "heap_mb", "direct_mb") if getattr(self, name) is not None]
+        others = ", ".join(name for name in STRATEGIES if name != "netty")
         wrong = {
             f"layout {self.layout} is not of language {self.language}: choose {', '.join(LAYOUTS[self.language])}":
                 self.layout not in LAYOUTS[self.language],
@@ -217,7 +175,7 @@ class MessagesSpec(TrialSpec):
             "jvm_flags belong to Java": not java and bool(self.jvm_flags),
             f"strategy netty is of Java: choose one of {others}": not java and self.strategy == "netty",
             "strategy reuse has one message per thread: choose in_flight=0 and kept_count=0, or pool":
-                self.strategy == "reuse" and out > self.threads,
+                self.strategy == "reuse" and any(held),
             "give messages=N or seconds=S, one of them": (self.seconds is None) == (self.messages is None),
             "messages=N is as fast as it goes: give seconds=S with rate_per_s":
                 self.rate_per_s is not None and self.seconds is None,
@@ -237,30 +195,24 @@ class MessagesSpec(TrialSpec):
     def impossible(self) -> str | None:
         """Return why what lives at any time does not fit into the heap or into direct memory, or None."""
         stated = self.model_dump()
-        for name, room_mb, live_mb in (
-            ("heap_mb", self.heap_mb, heap_live_mb(stated) if self.language == "java" else 0.0),
-            ("direct_mb", self.direct_mb, buffer_mb(stated) if self.layout == "native" else 0.0),
-        ):
-            if live_mb > (room_mb or 0):
+        lives_mb = {"heap_mb": heap_live_mb(stated) if self.language == "java" else 0.0,
+                    "direct_mb": buffer_mb(stated) if self.layout == "native" else 0.0}  # fmt: skip
+        for name, live_mb in lives_mb.items():
+            if live_mb > (stated[name] or 0):
                 return (
-                    f"messages out at once and the rest of the program take {live_mb:.0f} MB of {name} {room_mb}: "
+                    f"messages out at once and the rest of the program take {live_mb:.0f} MB of {name} {stated[name]}: "
                     f"choose {name} {math.ceil(live_mb * 1.25)} or more, or fewer in_flight and kept"
                 )
         return None
 
-    @property
-    def fill_messages(self) -> int:
-        """Messages until all places in flight and in the store are taken; until then every one is kept."""
-        return self.in_flight + self.kept_count + self.threads
-
     def cell_name(self) -> str:
-        return (
-            f"{configuration_of(self.model_dump())}, {self.strategy}, {distribution.mean_bytes(self.sizes):,.0f} bytes"
-        )
+        mean_bytes = distribution.mean_bytes(self.sizes)
+        return f"{configuration_of(self.model_dump())}, {self.strategy}, {mean_bytes:,.0f} bytes"
 
     def expected_seconds(self) -> float:
-        per_message_ns = _EXPECTED_NS_PER_MESSAGE + _NS_PER_BYTE * distribution.mean_bytes(self.sizes)
-        messages = (self.messages or self.fill_messages) + out_at_once(self.model_dump())
+        per_message_ns = 300 + 0.15 * distribution.mean_bytes(self.sizes)
+        out = distribution.out_at_once(self.model_dump())
+        messages = (self.messages or out) + out
         set_up_s = SET_UP_S[self.language] + messages * per_message_ns / self.threads / 1e9 + self.live_mb / 500
         return set_up_s + (self.warmup_seconds + self.seconds if self.seconds else 0.0)
 
@@ -269,11 +221,9 @@ class MessagesSpec(TrialSpec):
 
     def needs(self) -> Needs:
         if self.language == "cpp":
-            memory_mb = math.ceil(1.3 * (buffer_mb(self.model_dump()) + self.live_mb)) + 16
-            return Needs(
-                native="packets", allocator=self.allocator, memory_mb=memory_mb,
-                memory_setting="in_flight or kept_count",
-            )  # fmt: skip
+            mb = math.ceil(1.3 * (buffer_mb(self.model_dump()) + self.live_mb)) + 16
+            where = "in_flight or kept_count"
+            return Needs(native="packets", allocator=self.allocator, memory_mb=mb, memory_setting=where)
         # What unreachable direct buffers hold is given back by a collection that the JVM itself asks for.
         return Needs(jvm=Jvm(
             module="messages", runtime=self.runtime or 0, collector=self.collector or "", heap_mb=self.heap_mb or 0,

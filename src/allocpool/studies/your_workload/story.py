@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import pandas as pd
 
@@ -14,18 +13,15 @@ from allocpool.packets import by_size
 from allocpool.runtimes.collectors import collector_named
 from allocpool.stats import significant
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
-from allocpool.studies.your_workload.cells import pairs
+from allocpool.studies.your_workload.claims import pairs
 from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
-from allocpool.studies.your_workload.headroom import CPU, MEMORY, NOT_SEEN, PAUSE, STALLS
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE, Workload
 
 NAMES = {
     ALLOC: "allocation", POOL: "the pool", MIX: "a small pool with overflow", NETTY: "Netty's pool",
     REUSE: "one buffer used again", "fitted": "the pool with fitted classes", "zeroed": "the pool that clears",
 }  # fmt: skip
-_LIMITS = {
-    PAUSE: "pauses of the collector", CPU: "CPU", MEMORY: "memory", STALLS: "waits for memory", NOT_SEEN: "not seen",
-}  # fmt: skip
+_LIMITS = {"pause": "pauses of the collector", "stalls": "waits for memory"}
 PARAMETERS = {
     "in_flight": "in flight", "bytes": "bytes a message", "kept": "share kept", "live": "other live data, MiB",
     "garbage": "other garbage, MiB/s",
@@ -39,20 +35,20 @@ _ENDED = {
 
 def answer(advice: Advice) -> str:
     """Return the headline: allocate, pool or no difference that matters, with the effect, its interval and n."""
-    one, found = advice.workload, advice.decision
+    one, found, (_, pooled) = advice.workload, advice.decision, advice.workload.sides
     label = collector_named(advice.collector).label if advice.collector else "C++"
     if advice.neither:
         return f"**Neither keeps up on {label}**: both lose more than {one.loss_ppm:g} ppm at your rate."
     spread = "spread unknown" if math.isnan(found.low) else stats.ends(found.low, found.high)
-    ratio = f"CPU of allocation over {NAMES[one.pooled]} {significant(found.ratio)} ({spread}, n = {found.n})."
+    ratio = f"CPU of allocation over {NAMES[pooled]} {significant(found.ratio)} ({spread}, n = {found.n})."
     if advice.answer in (ALLOCATE, TAKE_FROM_POOL):
         allocates = advice.answer == ALLOCATE
-        word = "allocate" if allocates else "use one buffer again" if one.pooled == REUSE else "pool"
+        word = "allocate" if allocates else "use one buffer again" if pooled == REUSE else "pool"
         if not advice.by_losses:
             low, high = (1 / found.high, 1 / found.low) if allocates else (found.low, found.high)
             times = significant(1 / found.ratio if allocates else found.ratio)
             return f"**On {label}: {word}, {times} times cheaper** in CPU ({stats.ends(low, high)}, n = {found.n})."
-        out = advice.figures[one.pooled if allocates else ALLOC]
+        out = advice.figures[pooled if allocates else ALLOC]
         why = f"loses too much at your rate in {out.lost_trials} of {out.paced} trials" if out.paced else out.failed
         return f"**On {label}: {word}.** The other side: {why}. {ratio}"
     if advice.answer == EITHER:
@@ -73,50 +69,41 @@ def verdict(advice: Advice) -> str:
 
 def opening(advice: Advice) -> str:
     """Return the first words of the page: `verdict`; of the example, how to ask and the example's answer."""
-    if not advice.is_example:
-        return verdict(advice)
-    return (
+    example = (
         f"**{verdict(advice)}** Change the parameters above, or run `allocpool advise`. Below is an example from "
         f"another machine, {advice.machine}: {understood(advice.workload)}\n\nExample: {answer(advice)}"
     )
+    return example if advice.is_example else verdict(advice)
 
 
 def headroom(advice: Advice) -> pd.DataFrame:
     """Return the rates at which each side begins to lose messages, messages a second, and what limits it."""
-    rows = [
+    return pd.DataFrame([
         {
             "strategy": NAMES[name], "begins to lose at": _figure(room.rate_per_s), "from": _figure(room.low_per_s),
             "to": _figure(room.high_per_s), "times your rate": _figure(room.factor, 2),
             "held": _figure(room.held_per_s), "lost": _figure(room.lost_per_s),
-            "limited by": _LIMITS[room.limited_by], "n": room.trials,
+            "limited by": _LIMITS.get(room.limited_by, room.limited_by), "n": room.trials,
         }
         for name, room in advice.headroom.items() if room.trials
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
-
-
-def own_point(advice: Advice) -> tuple[float, float]:
-    """Return where the workload lies in the decision map: messages alive, messages a second."""
-    return float(max(1, advice.workload.held)), advice.workload.rate_per_s
+    ])  # fmt: skip
 
 
 def robustness(advice: Advice) -> pd.DataFrame:
     """Return which parameter turns the answer and between which two values; a row per parameter and direction tried."""
-    rows = [
+    return pd.DataFrame([
         {
             "parameter": PARAMETERS[turn.parameter], "yours": turn.yours,
             "direction": "up" if turn.direction > 0 else "down", "turns to": turn.answer, "from": _figure(turn.low),
             "to": _figure(turn.high), "because of": turn.by, "tried as far as": _figure(turn.up_to),
         }
         for turn in advice.turns if turn.up_to is not None
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+    ])  # fmt: skip
 
 
 def strategies(advice: Advice) -> pd.DataFrame:
     """Return cost, delay at the reader's rate, and memory, a row per strategy; none before a trial."""
-    rows = [_row(name, figures) for name, figures in advice.figures.items()]
-    return pd.DataFrame(rows if advice.trials else [])
+    return pd.DataFrame([_row(name, figures) for name, figures in advice.figures.items() if advice.trials])
 
 
 def collectors(advice: Advice) -> pd.DataFrame:
@@ -127,16 +114,13 @@ def collectors(advice: Advice) -> pd.DataFrame:
     return pd.DataFrame(rows if advice.trials else [])
 
 
-_STANDINGS = {HOLDS: "keeps up", LOSES: "does not keep up"}
-
-
 def _row(name: str, figures: Figures) -> dict[str, str]:
     delays = [figures.delay_p50_ms, figures.delay_p99_ms, figures.delay_p999_ms]
     return {
         "strategy": NAMES[name],
         "CPU, ns a message": stats.geometric_interval(figures.costs).text() if figures.costs else "-",
         "n": str(len(figures.costs)),
-        "at your rate": _STANDINGS.get(figures.standing, "inconclusive"),
+        "at your rate": {HOLDS: "keeps up", LOSES: "does not keep up"}.get(figures.standing, "inconclusive"),
         "processors at your rate": _figure(figures.cores, 2),
         "loses too much": f"{figures.lost_trials} of {figures.paced}" if figures.paced else "-",
         "delay p50, p99, p99.9, ms": ", ".join(_figure(delay, 2) for delay in delays),
@@ -205,7 +189,7 @@ def understood(workload: Workload) -> str:
 def report(advice: Advice) -> str:
     """Return the advice as plain text for a shell."""
     wide = strategies(advice)
-    tables: Mapping[str, pd.DataFrame] = {
+    tables = {
         "": wide.set_index("strategy").T.reset_index(names="") if len(wide) else wide,
         "Headroom, messages a second": headroom(advice),
         "What turns the answer": robustness(advice),
@@ -217,11 +201,11 @@ def report(advice: Advice) -> str:
 
 
 def summary(profile: str) -> str:
-    """Return what the study's own workloads show, on what is stored under a profile."""
+    """Return `summary_of` what is stored under a profile."""
     return summary_of(store.stored("your_workload", profile)[0]["trials"])
 
 
 def summary_of(trials: pd.DataFrame) -> str:
-    """Return in how many workloads allocating costs less, more, or as much as the pool."""
+    """Return in how many of the study's own workloads allocating costs less, more, or as much as the pool."""
     compared = [compare(alloc, pool) for _, alloc, pool in pairs(trials, ALLOC, POOL)]
     return by_size.tally_of("Workloads on their collectors", compared)

@@ -1,12 +1,12 @@
 """Study 9, your workload: should a program like the reader's allocate or pool?
 
 A few named workloads, as programs have them, on a few collectors; `advise` measures the reader's own. The article's
-packets run by the packets study's own code, too, in the same blocks and for as long: the known answer that the general
-workload is compared with.
+packets run by the packets study's code, too: the known answer that the general workload is compared with.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,9 +22,9 @@ from allocpool.errors import from_validation
 from allocpool.packets.batch import Selection, Sizes, plan_block
 from allocpool.packets.labels import READABLE, labelled
 from allocpool.packets.specs import ConfigurationKey
-from allocpool.studies.your_workload import packets
+from allocpool.studies.your_workload import claims
 from allocpool.studies.your_workload.measurement import MessagesMeasurement
-from allocpool.studies.your_workload.specs import STRATEGIES, MessagesSpec, Strategy
+from allocpool.studies.your_workload.specs import LAYOUTS, STRATEGIES, MessagesSpec, Strategy, configuration_of
 from allocpool.studies.your_workload.tables import SCHEMAS, cost_of, summarise_messages, tidy_messages
 from allocpool.trial.spec import TrialSpec
 
@@ -32,8 +32,6 @@ _OWN = ("strategy", "language", "layout", "runtime", "collector", "allocator", "
         "warmup_seconds")  # fmt: skip
 """What a workload of a profile does not state: strategies and configurations do."""
 _CONFIGURATIONS = ("java", "cpp")
-_BLOCKS = "blocks"
-POOLS: tuple[Strategy, ...] = ("pool", "mix", "netty", "reuse")
 
 
 class PacketsPart(BaseModel):
@@ -67,15 +65,14 @@ class YourProfile(StudyProfile):
             if not (isinstance(blocks := self.blocks_of(name), int) and 1 <= blocks <= 1000):
                 raise ValueError(f"workload {name}: blocks is a whole number from 1 to 1000, not {blocks!r}")
             try:
-                for _ in _specs(self, name, 0):
-                    pass
+                list(_specs(self, name, 0))
             except ValidationError as error:
                 raise ValueError(str(from_validation(f"workload {name}", error, MessagesSpec))) from None
         return self
 
     def blocks_of(self, name: str) -> int:
         """Return the repetitions of a workload: its own, or the profile's."""
-        blocks: int = self.workloads[name].get(_BLOCKS, self.blocks)
+        blocks: int = self.workloads[name].get("blocks", self.blocks)
         return blocks
 
     def configurations(self, workload: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -101,7 +98,7 @@ def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec
     workload = profile.workloads[name]
     for configuration in profile.configurations(workload):
         of_java = ("heap_mb", "direct_mb", "jvm_flags") if configuration["language"] == "cpp" else ()
-        apart = (*_CONFIGURATIONS, _BLOCKS, *of_java)
+        apart = (*_CONFIGURATIONS, "blocks", *of_java)
         stated = {key: value for key, value in workload.items() if key not in apart}
         for strategy in profile.strategies:
             if _offered(strategy, configuration["language"], workload):
@@ -112,61 +109,51 @@ def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec
 
 
 def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
-    """Return every workload with every strategy on every configuration, and the article's packets, block by block; what
-    two workloads share runs once."""
-    planned = []
-    of_packets = profile.as_packets.blocks if profile.as_packets else 0
+    """Return every workload with every strategy on every configuration, and the article's packets, block by block."""
+    planned, part = [], profile.as_packets
+    of_packets = part.blocks if part else 0
     for block in range(max(of_packets, *map(profile.blocks_of, profile.workloads))):
         names = [name for name in profile.workloads if block < profile.blocks_of(name)]
         specs = dict.fromkeys(spec for name in names for spec in _specs(profile, name, block))
         planned += [Planned(spec, spec.impossible()) for spec in specs]
-        planned += _as_packets(profile, block)
+        if part and block < part.blocks:
+            same = {name: getattr(profile, name) for name in ("profile", "seconds", "warmup_seconds")}
+            selection = {"configurations": part.configurations, "strategies": claims.STRATEGIES, "cases": [claims.CASE]}
+            planned += plan_block(
+                Sizes(blocks=part.blocks, scale=part.scale, **same), Selection.model_validate(selection), block
+            )
     return planned
-
-
-def _as_packets(profile: YourProfile, block: int) -> list[Planned]:
-    part = profile.as_packets
-    if part is None or block >= part.blocks:
-        return []
-    sizes = Sizes(
-        profile=profile.profile, blocks=part.blocks, scale=part.scale, seconds=profile.seconds,
-        warmup_seconds=profile.warmup_seconds,
-    )  # fmt: skip
-    selection = Selection(configurations=part.configurations, strategies=packets.STRATEGIES, cases=(packets.CASE,))
-    return plan_block(sizes, selection, block)
 
 
 def questions(profile: YourProfile, _machine: Machine) -> list[Question[TrialSpec]]:
     """Return allocation against each pool, by CPU; secondary: batch and real time ask the article's question."""
     asked: list[Question[TrialSpec]] = []
     for name in profile.workloads:
-        cells: dict[tuple[object, ...], dict[str, MessagesSpec]] = {}
+        cells: dict[str, dict[str, MessagesSpec]] = defaultdict(dict)
         for spec in _specs(profile, name, 0):
             if not spec.impossible():
-                key = (spec.language, spec.layout, spec.runtime, spec.collector, spec.allocator)
-                cells.setdefault(key, {})[spec.strategy] = spec
+                cells[configuration_of(spec.model_dump())][spec.strategy] = spec
         asked += [
             Question(by_strategy["alloc"], by_strategy[pool], primary=False)
-            for by_strategy in cells.values()
-            if "alloc" in by_strategy
-            for pool in POOLS
-            if pool in by_strategy
-        ]
+            for by_strategy in cells.values() if "alloc" in by_strategy
+            for pool in STRATEGIES if pool in by_strategy and pool != "alloc"
+        ]  # fmt: skip
     return asked
 
 
 def catalogue(profile: YourProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """Return one row per language and strategy, with how many configurations the profile runs of it."""
-    first = [item for item in planned if isinstance(item.spec, MessagesSpec) and item.spec.block == 0]
+    gaps: dict[tuple[str, str], list[str | None]] = defaultdict(list)
+    for item in planned:
+        if isinstance(item.spec, MessagesSpec) and item.spec.block == 0:
+            gaps[item.spec.language, item.spec.strategy].append(item.unavailable)
     rows = []
-    for language, strategy in product(("java", "cpp"), STRATEGIES):
+    for language, strategy in product(LAYOUTS, STRATEGIES):
         if _offered(strategy, language, {}):
-            mine = [item.unavailable for item in first
-                    if isinstance(item.spec, MessagesSpec)
-                    and (item.spec.language, item.spec.strategy) == (language, strategy)]  # fmt: skip
-            runs, gaps = mine.count(None), sorted({why for why in mine if why})
-            why = "; ".join(gaps) or (None if runs else f"not in profile {profile.profile}")
-            rows.append((language, strategy, STRATEGIES[strategy], runs > 0, runs, why))
+            mine = gaps[language, strategy]
+            runs, why = mine.count(None), "; ".join(sorted({gap for gap in mine if gap}))
+            why = why or ("" if runs else f"not in profile {profile.profile}")
+            rows.append((language, strategy, STRATEGIES[strategy], runs > 0, runs, why or None))
     columns = ["language", "strategy", "means", "planned", "configurations", "left_out_because"]
     return pd.DataFrame(rows, columns=columns)
 

@@ -1,5 +1,4 @@
-"""Tidy tables of messages: a row per trial, its CPU time by thread group, and the batch trials that it is compared
-with."""
+"""Tidy tables: a row per trial of messages, CPU time by thread group, and the batch trials of the same packets."""
 
 from __future__ import annotations
 
@@ -9,41 +8,15 @@ from typing import Any, get_args
 import pandas as pd
 from pandera.pandas import Column, DataFrameSchema
 
-from allocpool.campaign.tidy import (
-    COUNT,
-    CPU,
-    GC_COLUMNS,
-    POSITIVE,
-    TRIAL_COLUMNS,
-    Row,
-    Rows,
-    choice,
-    cpu_rows,
-    drift_percent,
-    frames,
-    gc_row,
-    number,
-    read_trial,
-    text,
-    trial_row,
-    whole,
-)
+from allocpool.campaign import tidy
+from allocpool.campaign.tidy import COUNT, Row, number, text, whole
 from allocpool.packets.columns import TRIALS as BATCH
 from allocpool.packets.columns import batch_row
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.packets.strategies import Language
 from allocpool.percentiles import HIGHEST_NS, LOWEST_NS, SIGNIFICANT_DIGITS, samples_needed
 from allocpool.studies.your_workload.measurement import MessagesMeasurement
 from allocpool.studies.your_workload.sizes import classes_of, mean_bytes
-from allocpool.studies.your_workload.specs import (
-    Arrivals,
-    Classes,
-    Layout,
-    MessagesSpec,
-    Replacement,
-    Strategy,
-    configuration_of,
-)
+from allocpool.studies.your_workload.specs import MessagesSpec, configuration_of
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
 
@@ -72,38 +45,40 @@ _MEMORY = {
     "wasted_mb": "of buffers in use, what lies beyond their messages, at the end of the window, MiB",
 }
 
+_DTYPES: dict[Any, str] = {
+    bool: "bool", int: "int64", float: "float64", int | None: "Int64", float | None: "Float64",
+}  # fmt: skip
+
+
+def _stated(*names: str) -> dict[str, Column]:
+    """Return the columns of fields of the spec that are numbers, flags, or one of a few words."""
+    made: dict[str, Column] = {}
+    for name in names:
+        field = MessagesSpec.model_fields[name]
+        dtype, words = _DTYPES.get(field.annotation, ""), str(field.description)
+        if dtype:
+            check = None if dtype == "bool" else COUNT
+            made[name] = Column(dtype, check, nullable=dtype[0].isupper(), description=words)
+        else:
+            made[name] = tidy.choice(get_args(field.annotation), words)
+    return made
+
+
 TRIALS = DataFrameSchema(
     {
-        **TRIAL_COLUMNS,
-        "language": choice(get_args(Language), "language of the workload"),
-        "layout": choice(get_args(Layout), "where the bytes of a message live"),
-        "strategy": choice(get_args(Strategy), "where a message comes from"),
-        "classes": choice(get_args(Classes), "size classes of pools"),
-        "zeroing": Column("bool", description="a pool clears what it hands out"),
+        **tidy.TRIAL_COLUMNS,
+        **_stated("language", "layout", "strategy", "classes", "zeroing"),
         "sizes": text("(bytes, weight) of each size of messages"),
-        "mean_bytes": Column("float64", POSITIVE, description="of a message, bytes"),
-        "filled_share": Column("float64", COUNT, description="of a message, what is written"),
-        "read_share": Column("float64", COUNT, description="of a message, what is read"),
-        "rate_per_s": number("messages a second, all threads; empty: as fast as it goes"),
-        "arrivals": choice(get_args(Arrivals), "how messages come"),
-        "burst_length": Column("int64", POSITIVE, description="messages of a burst, where they come on and off"),
-        "delay_ms": Column("float64", POSITIVE, description="a message that waits longer is lost, ms"),
+        "mean_bytes": Column("float64", COUNT, description="of a message, bytes"),
+        **_stated("filled_share", "read_share", "rate_per_s", "arrivals", "burst_length", "delay_ms"),
         "messages_in_flight": Column("int64", COUNT, description="messages in flight at once"),
-        "kept_share": Column("float64", COUNT, description="of messages, those kept"),
-        "kept_count": Column("int64", COUNT, description="messages kept at once"),
-        "replacement": choice(get_args(Replacement), "which kept message makes room"),
-        "temporaries": Column("int64", COUNT, description="objects that reading a message makes, dropped with it"),
-        "temporary_bytes": Column("int64", COUNT, description="of each, bytes"),
-        "live_mb": Column("float64", COUNT, description="linked objects of the rest of the program, MiB"),
-        "changed_mb_per_s": Column("float64", COUNT, description="of these, replaced, MiB a second"),
-        "garbage_mb_per_s": Column("float64", COUNT, description="garbage of the rest of the program, MiB a second"),
-        "threads": Column("int64", POSITIVE, description="loops, each with its own queue and store"),
+        **_stated("kept_share", "kept_count", "replacement", "temporaries", "temporary_bytes", "live_mb"),
+        **_stated("changed_mb_per_s", "garbage_mb_per_s", "threads"),
         "runtime": whole("feature release of the JDK; empty for C++", None),
         "collector": text("garbage collector; empty for C++", nullable=True),
         "allocator": text("what C++ malloc reaches; empty for Java", nullable=True),
         "configuration": text("layout with collector and runtime, or with allocator"),
-        "heap_mb": whole("-Xms and -Xmx, MiB; empty for C++", None),
-        "direct_mb": whole("-XX:MaxDirectMemorySize, MiB; empty where it is the JVM's", None),
+        **_stated("heap_mb", "direct_mb"),
         "jvm_flags": text("the reader's own flags"),
         "trace": text("prepared replay file; empty: messages are drawn", nullable=True),
         "messages": whole("messages handled in the measured window"),
@@ -125,62 +100,58 @@ TRIALS = DataFrameSchema(
         "stall_total_ms": number("their total, ms"),
         "stall_max_ms": number("the longest of them, ms"),
         "safepoints": whole("stops of all threads in the measured window; empty without a JVM"),
-        **GC_COLUMNS,
+        **tidy.GC_COLUMNS,
         **{name: whole(what, None if name == "pooled" else COUNT) for name, what in COUNTS.items()},
-        "checksum": text("sum over all that was read: the same in every row of equal messages and seed",
-                         nullable=True),
+        "checksum": text("sum over what was read: equal in rows of equal messages and seed", nullable=True),
         "seed": text("of sizes, contents, times and stores"),
     },
     strict=True,
     coerce=True,
 )  # fmt: skip
-SCHEMAS = {"trials": TRIALS, "cpu": CPU, "packets": BATCH}
-_STATED = sorted(set(TRIALS.columns) & set(MessagesSpec.model_fields) - set(TRIAL_COLUMNS) - {"messages"})
+SCHEMAS = {"trials": TRIALS, "cpu": tidy.CPU, "packets": BATCH}
+_STATED = set(TRIALS.columns) & set(MessagesSpec.model_fields) - set(tidy.TRIAL_COLUMNS) - {"messages"}
 _REST_THREAD = "allocpool-rest"
 
 
-def _rows_of(record: TrialRecord) -> Rows:
+def _rows_of(record: TrialRecord) -> tidy.Rows:
     spec = record.spec
     if spec["mode"] == "batch":
-        return {"packets": [batch_row(read_trial(record, BatchMeasurement))]}
+        return {"packets": [batch_row(tidy.read_trial(record, BatchMeasurement))]}
     row = {
-        **trial_row(record), **{name: spec[name] for name in _STATED},
+        **tidy.trial_row(record), **tidy.pick(_STATED, spec),
         "sizes": ",".join(f"{size}:{weight:.6g}" for size, weight in spec["sizes"]),
         "mean_bytes": mean_bytes(spec["sizes"]), "messages_in_flight": spec["in_flight"],
         "jvm_flags": " ".join(spec["jvm_flags"]), "configuration": configuration_of(spec), "seed": str(spec["seed"]),
     }  # fmt: skip
-    trial = read_trial(record, MessagesMeasurement)
+    trial = tidy.read_trial(record, MessagesMeasurement)
     measured = trial.measurement
     if measured is None:
         return {"trials": [{**row, "peak_rss_mb": trial.peak_rss_mb}]}
-    cpu = cpu_rows(record, measured["cpu"])
-    return {"trials": [row | _measured(record, measured, cpu)], "cpu": cpu}
-
-
-def _measured(record: TrialRecord, measured: MessagesMeasurement, cpu: Sequence[Row]) -> Row:
+    cpu = tidy.cpu_rows(record, measured["cpu"])
     parts = measured["iterations"]["measured"]
     messages = sum(part[2] for part in parts)
     process_ns = measured["cpu"]["process_ns"]
     start_ns, end_ns = parts[0][0], parts[-1][1]
     rest_ns = sum(ns for name, ns in measured["cpu"]["threads"] if name == _REST_THREAD)
-    return {  # where all is lost, no message is left that a cost could be over
+    row |= {  # where all is lost, no message is left that a cost could be over
         "messages": messages,
         "ns_per_message": (end_ns - start_ns) / messages if messages else None,
         "cpu_ns_per_message": process_ns / messages if messages else None,
         "gc_cpu_share": sum(row["cpu_ns"] for row in cpu if row["thread_group"] == "gc") / process_ns,
         "rest_cpu_share": rest_ns / process_ns,
         "cpu_share": process_ns / (measured["cpu"]["end_ns"] - measured["cpu"]["start_ns"]),
-        "drift_percent": drift_percent(parts),
+        "drift_percent": tidy.drift_percent(parts),
         "lost_ppm": 1e6 * measured["lost"] / measured["due"] if measured["due"] else None,
         **_delays(measured["delays"]),
         **measured["memory"],
         **measured["rest"],
         "humongous_share": _humongous_share(record.spec, measured["humongous_from_bytes"]),
         **_stops(record, start_ns, end_ns),
-        **gc_row(record, start_ns, end_ns),
-        **{name: measured["counts"][name] for name in COUNTS},
+        **tidy.gc_row(record, start_ns, end_ns),
+        **tidy.pick(COUNTS, measured["counts"]),
         "checksum": measured["checksum"],
     }
+    return {"trials": [row], "cpu": cpu}
 
 
 def _delays(buckets: Sequence[tuple[int, int]]) -> Row:
@@ -207,11 +178,9 @@ def _humongous_share(spec: Mapping[str, Any], from_bytes: int | None) -> float |
     classes = classes_of(spec["classes"], spec["sizes"])
     if spec["strategy"] == "reuse":
         return float(classes[-1] >= from_bytes)
-
-    def buffer_bytes(size: int) -> int:
-        return size if spec["strategy"] == "alloc" else min(bound for bound in classes if bound >= size)
-
-    return float(sum(weight for size, weight in spec["sizes"] if buffer_bytes(size) >= from_bytes))
+    # A buffer of a class is as long as its class: the one that is the first not below the size.
+    short = from_bytes if spec["strategy"] == "alloc" else max((c for c in classes if c < from_bytes), default=0) + 1
+    return float(sum(weight for size, weight in spec["sizes"] if size >= short))
 
 
 def _stops(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
@@ -229,7 +198,7 @@ def _stops(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 def tidy_messages(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return tables ``trials`` and ``cpu`` of messages, and ``packets`` of batch trials."""
-    return frames(records, _rows_of, SCHEMAS)
+    return tidy.frames(records, _rows_of, SCHEMAS)
 
 
 def cost_of(record: TrialRecord) -> float | None:
@@ -243,6 +212,6 @@ def summarise_messages(record: TrialRecord) -> dict[str, Any]:
     """Return one trial as plain data: the columns of its row, its ``counts``, and ``cpu_ns`` by thread group."""
     rows = _rows_of(record)
     row = dict(rows["trials"][0])
-    counts = {name: row.pop(name) for name in list(COUNTS) if name in row}
+    counts = {name: row.pop(name) for name in COUNTS if name in row}
     cpu = {part["thread_group"]: part["cpu_ns"] for part in rows.get("cpu", ())}
     return {**row, "counts": counts, "cpu_ns": cpu}

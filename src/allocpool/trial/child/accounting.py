@@ -59,12 +59,7 @@ class CpuWindow:
 
 def rss_mb() -> float:
     """Return the resident memory of this process, MiB; its peak where the system reports only that."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1024
-    return peak_rss_mb()
+    return _status_mb("VmRSS:") or peak_rss_mb()
 
 
 def peak_rss_mb() -> float:
@@ -72,10 +67,13 @@ def peak_rss_mb() -> float:
 
     VmHWM where there is one: ``ru_maxrss`` of a child also counts what its parent was before exec.
     """
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
+    if peak_mb := _status_mb("VmHWM:"):
+        return peak_mb
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 1024)
+
+
+def _status_mb(field: str) -> float | None:
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(field)), None)

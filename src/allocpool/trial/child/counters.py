@@ -8,22 +8,14 @@ from allocpool.trial.child import native
 
 
 class Counters(Protocol):
-    """The accounting of a workload."""
+    """The accounting of a workload: what is queued is processed (``drain``), counters since the start by name, the sum
+    over what was processed, in one line what is wrong, if anything (``audit``); ``close`` lets the threads go."""
 
-    def drain(self) -> None:
-        """Process what is queued."""
-
-    def counts(self) -> dict[str, int]:
-        """Return counters since the start, by name."""
-
-    def checksum(self) -> int:
-        """Return the sum over what was processed."""
-
-    def audit(self) -> str:
-        """Return in one line what is wrong; empty when nothing is."""
-
-    def close(self) -> None:
-        """Let the threads go."""
+    def drain(self) -> None: ...
+    def counts(self) -> dict[str, int]: ...
+    def checksum(self) -> int: ...
+    def audit(self) -> str: ...
+    def close(self) -> None: ...
 
 
 class JavaCounters:

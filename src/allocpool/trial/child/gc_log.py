@@ -13,7 +13,6 @@ MAJOR = re.compile(
 """Lines that only a collection of the whole heap, or of its old part, writes: full pauses of every collector, the
 remark of CMS and G1, the cycles of ZGC, the marking of Shenandoah except that of the young part."""
 PAUSING = re.compile(rb"\[(\d+)ns\].*GC\((\d+)\) (?:[yYoO]: )?Pause .*ms$")
-"""Lines that end a pause of any collection."""
 TRAINING = re.compile(rb"\[(\d+)ns\].*GC\((\d+)\) (?:[yYoO]: )?Pause (?!Remark|Cleanup|Initial Mark).*ms$")
 """Lines that end a pause of a collection from which a collector learns: young ones of G1, Serial, Parallel and CMS, and
 the cycles of the others, without the pauses of a concurrent marking alone."""

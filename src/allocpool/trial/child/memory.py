@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from allocpool.machine.allocators import ALLOCATORS, PRELOAD
@@ -13,7 +12,8 @@ from allocpool.machine.allocators import ALLOCATORS, PRELOAD
 def allocator_version(name: str) -> str:
     """Return the version of the allocator that this process was started with; RuntimeError where /proc/self/maps shows
     another one, or its settings are not those asked for."""
-    loaded = _loaded_libraries()
+    lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    loaded = {Path(fields[5]) for line in lines if len(fields := line.split(maxsplit=5)) == 6}
     preloaded = os.environ.get(PRELOAD)
     if ALLOCATORS[name].stems and (not preloaded or Path(preloaded).resolve() not in loaded):
         raise RuntimeError(f"the allocator {name} was not loaded: {preloaded or 'nothing'} was to be preloaded")
@@ -23,12 +23,7 @@ def allocator_version(name: str) -> str:
     for other in ALLOCATORS.values():
         if other.name != name and any(path.name.startswith(stem) for stem in other.stems for path in loaded):
             raise RuntimeError(f"the allocator {other.name} is loaded with {name}")
-    return _VERSIONS[name]()
-
-
-def _loaded_libraries() -> set[Path]:
-    lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
-    return {Path(fields[5]) for line in lines if len(fields := line.split(maxsplit=5)) == 6}
+    return _VERSIONS.get(name, _glibc)()
 
 
 def _glibc() -> str:
@@ -54,14 +49,7 @@ def _tcmalloc() -> str:
     return str(version(None, None, None).decode())
 
 
-_VERSIONS: dict[str, Callable[[], str]] = {
-    "glibc": _glibc,
-    "glibc_keeping": _glibc,
-    "glibc_small_cache": _glibc,
-    "jemalloc": _jemalloc,
-    "mimalloc": _mimalloc,
-    "tcmalloc": _tcmalloc,
-}
+_VERSIONS = {"jemalloc": _jemalloc, "mimalloc": _mimalloc, "tcmalloc": _tcmalloc}
 
 
 def huge_pages_mb() -> float | None:

@@ -21,13 +21,8 @@ def load(launch: dict[str, Any]) -> tuple[FFI, Any]:
 def checked(library: Any, number: int, line: str = "", out_of_memory: str = "the allocator has no memory left") -> int:
     """Return the number that a function of the library returned, a count or an ``ap_status``.
 
-    Args:
-        line: the library's line about a failure, if any.
-        out_of_memory: the message where memory ran out and there is no line.
-
-    Raises:
-        MemoryError: memory ran out.
-        ValueError: the library refused the call, or it failed.
+    MemoryError where memory ran out, ValueError where the library refused the call, or it failed: with the library's
+    ``line`` about it, if any.
     """
     if number == library.AP_OUT_OF_MEMORY:
         raise MemoryError(line or out_of_memory)

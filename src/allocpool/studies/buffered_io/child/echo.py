@@ -6,17 +6,18 @@ looked at: first as the load left it, then after a full collection, with what bo
 
 from __future__ import annotations
 
+import json
 import os
 import resource
-import statistics
+import select
+import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from allocpool.studies.buffered_io.child import footprint
-from allocpool.studies.buffered_io.child.load import Load, LoadFailed
-from allocpool.studies.buffered_io.measurement import EchoOutcome, Parts
-from allocpool.studies.buffered_io.measurement import Load as LoadResult
+from allocpool.studies.buffered_io.measurement import EchoOutcome, Load
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns
 from allocpool.trial.measurement import Failure
@@ -28,33 +29,68 @@ _PER_CONNECTION_S = 0.004
 _DRAIN_S = 5.0
 """For what was due and not sent in time; then as long again for what is on its way."""
 _HOLD_S = 600
+_GRACE_S = 10.0
 _SPARE_DESCRIPTORS = 16
 """What a JVM opens for itself in that time."""
 
 
-class Server(Protocol):
-    """A running echo server, in either language."""
+class LoadFailed(RuntimeError):
+    """The generator ended, or fell silent, before it reported its result; one line."""
 
-    port: int
 
-    def counts(self) -> dict[str, int]:
-        """Return what happened since its start."""
+class Generator:
+    """The load generator: another process, so that what it needs is not counted as the server's.
 
-    def heap(self) -> dict[str, float]:
-        """Return the Java heap as the load left it; empty in C++."""
+    It ends with this process, when its input ends, and by its own time limits.
+    """
 
-    def parts(self) -> Parts:
-        """Return bytes in use by what they are part of; in Java a full collection comes first."""
+    def __init__(self, program: str, **options: float) -> None:
+        words = [f"{name}={value}" for name, value in options.items()]
+        self._process = subprocess.Popen([program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._pending = b""
 
-    def stack_bytes(self) -> int:
-        """Return the size of a connection's thread's stack."""
+    def close(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self._process.wait()
 
-    def stop(self) -> None:
-        """Close every connection and end every thread."""
+    def poll(self, timeout_s: float) -> dict[str, Any] | None:
+        """Return the next event, or None when there is none within the time; LoadFailed where there will be none."""
+        assert self._process.stdout is not None
+        while b"\n" not in self._pending:  # a long line comes in parts
+            if not select.select([self._process.stdout], [], [], timeout_s)[0]:
+                return None
+            read = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not read:
+                status = self._process.wait()
+                ended = f"signal {-status}" if status < 0 else f"exit status {status}"
+                raise LoadFailed(f"the load generator died in the middle of the run ({ended})")
+            self._pending += read
+        line, _, self._pending = self._pending.partition(b"\n")
+        return cast(dict[str, Any], json.loads(line))
+
+    def expect(self, event: str, timeout_s: float) -> dict[str, Any]:
+        """Return this event; LoadFailed where the generator died, reported something else, or nothing in time."""
+        message = self.poll(timeout_s)
+        if message is None:
+            raise LoadFailed(f"the load generator did not report {event!r} within {timeout_s:g} s")
+        if message["event"] == "closed" and message["connect_failed"]:
+            raise LoadFailed(f"{message['connect_failed']} connections could not be opened: {message['first_failure']}")
+        if message["event"] != event:
+            raise LoadFailed(f"the load generator reported {message['event']!r} in place of {event!r}")
+        return message
+
+    def end(self) -> dict[str, Any]:
+        """Let it close its connections, and return its last event."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        message = self.expect("closed", _GRACE_S)
+        self._process.wait(_GRACE_S)
+        return message
 
 
 class JavaServer:
-    """A Java server, in this process through JPype."""
+    """A Java server, in this process through JPype; it listens when it is made."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
         jvm.start(launch)
@@ -66,31 +102,36 @@ class JavaServer:
         self.port = int(self._server.port())
 
     def counts(self) -> dict[str, int]:
+        """Return what happened since its start, by `COUNTS`."""
         return dict(zip(COUNTS, (int(count) for count in self._server.counts()), strict=True))
 
     def heap(self) -> dict[str, float]:
+        """Return the Java heap as the load left it."""
         return footprint.java_heap()
 
-    def parts(self) -> Parts:
+    def parts(self) -> dict[str, int]:
+        """Return bytes in use by what they are part of, after a full collection."""
         footprint.let_heap_shrink()
         # The only large byte arrays of readers and writers are those between socket and decoder, encoder and socket.
         byte_arrays = "codec" if self._io == "buffered_reader" else "byte_buffer"
         bytes_by_kind = footprint.heap_by_kind(jvm.class_histogram(), byte_arrays)
-        bytes_by_kind["stack"] += footprint.stacks_bytes(self.stack_bytes())
+        bytes_by_kind["stack"] += self.stacks_bytes()
         bytes_by_kind["direct"] = int(self._server.directBytes())
         bytes_by_kind["native"] = (footprint.c_heap_bytes() or 0) - bytes_by_kind["direct"]
         bytes_by_kind["code"] = footprint.code_and_metadata_bytes()
-        return cast(Parts, bytes_by_kind)
+        return bytes_by_kind
 
-    def stack_bytes(self) -> int:
-        return footprint.java_stack_bytes()
+    def stacks_bytes(self) -> int:
+        """Return resident bytes of the stacks of its threads."""
+        return footprint.stacks_bytes(footprint.java_stack_bytes())
 
     def stop(self) -> None:
+        """Close every connection and end every thread."""
         self._server.stop()
 
 
 class CppServer:
-    """A C++ server, in this process through cffi."""
+    """A C++ server, in this process through cffi: as `JavaServer`, without a heap."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
         self._ffi, self._library = native.load(launch)
@@ -111,30 +152,24 @@ class CppServer:
     def heap(self) -> dict[str, float]:
         return {}
 
-    def parts(self) -> Parts:
-        nothing = cast(Parts, dict.fromkeys(Parts.__annotations__, 0))
-        return {
-            **nothing,
-            "stack": footprint.stacks_bytes(self.stack_bytes()),
-            "native": footprint.c_heap_bytes() or 0,
-        }
+    def parts(self) -> dict[str, int]:
+        return {"stack": self.stacks_bytes(), "native": footprint.c_heap_bytes() or 0}
 
-    def stack_bytes(self) -> int:
-        return footprint.native_stack_bytes()
+    def stacks_bytes(self) -> int:
+        return footprint.stacks_bytes(footprint.native_stack_bytes())
 
     def stop(self) -> None:
         self._library.ap_echo_stop(self._handle)
 
 
+Server = JavaServer | CppServer
+
+
 def start(spec: dict[str, Any], launch: dict[str, Any]) -> Server:
-    """Start the server that the spec names; it listens."""
-    _raise_descriptors()
-    return JavaServer(spec, launch) if spec["server"] == "java" else CppServer(spec, launch)
-
-
-def _raise_descriptors() -> None:
+    """Start the server that the spec names, in a process that may open as many descriptors as it is allowed to."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return JavaServer(spec, launch) if spec["server"] == "java" else CppServer(spec, launch)
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> EchoOutcome | Failure:
@@ -142,7 +177,8 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> EchoOutc
     try:
         server = start(spec, launch)
     except Exception as error:
-        return {"status": "failed", "reason": _one_line(error)}
+        reason = str(error).strip().splitlines()[0].removeprefix("java.io.IOException: ")
+        return {"status": "failed", "reason": reason}
     try:
         return _measure(spec, launch["native"]["programs"]["allocpool_load"], server)
     except LoadFailed as failure:
@@ -151,36 +187,26 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> EchoOutc
         server.stop()
 
 
-def _one_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].removeprefix("java.io.IOException: ")
-
-
 def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
     descriptors = _descriptors()
     patience_s = _CLOSING_S + spec["connections"] * _PER_CONNECTION_S
-    options = {
-        name: spec[name] for name in ("connections", "rate", "message_bytes", "warmup_seconds", "seconds", "seed")
-    }
-    options |= {
-        "port": server.port,
-        "addresses": spec["addresses"],
-        "connect_seconds": patience_s,
-        "drain_seconds": _DRAIN_S,
-        "hold_seconds": _HOLD_S,
-    }
+    stated = ("connections", "rate", "message_bytes", "warmup_seconds", "seconds", "seed", "addresses")
+    options = {name: spec[name] for name in stated} | {
+        "port": server.port, "connect_seconds": patience_s, "drain_seconds": _DRAIN_S, "hold_seconds": _HOLD_S,
+    }  # fmt: skip
     # Platform threads wait for their connections already: what they cost before there is any.
-    idle = {"idle_rss_mb": footprint.settled_mb()} if spec["threads"] == "platform" else {}
-    with Load(program, **options) as load:
+    idle = {"idle_rss_mb": footprint.settle(1, patience_s=2.0, steady_s=0.06)} if spec["threads"] == "platform" else {}
+    with closing(Generator(program, **options)) as load:
         load.expect("connected", 2 * patience_s)
         load.expect("measuring", spec["warmup_seconds"] + patience_s)
         window = CpuWindow()
         samples, result = _sampled(load, spec["seconds"] + 2 * _DRAIN_S + patience_s)
         cpu = window.close()
         memory = footprint.rollup() | server.heap()
-        stacks = footprint.stacks_bytes(server.stack_bytes())
+        stacks = server.stacks_bytes()
         parts = server.parts()
         footprint.trim_c_heap()
-        footprint.await_giving_back()
+        footprint.settle(-1, patience_s=3.0, steady_s=0.2)
         collected = {f"collected_{name}": value for name, value in (footprint.rollup() | server.heap()).items()}
         threads = len(os.listdir("/proc/self/task"))
         last = load.end()
@@ -192,8 +218,6 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
         "load": {**result, "dropped": last["dropped"], "errors": last["errors"]},
         "cpu": cpu,
         "cpu_percent": samples,
-        "cpu_percent_median": statistics.median(samples),
-        "cpu_percent_mean": statistics.fmean(samples),
         "memory": {**idle, **memory, **collected},
         "parts": parts,
         "stacks_bytes": stacks,
@@ -202,24 +226,19 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
     }
 
 
-def _sampled(load: Load, patience_s: float) -> tuple[list[float], LoadResult]:
-    """CPU of this process in percent of one processor, sample after sample, until the window is over.
-
-    This thread, which only samples, is left out.
-    """
+def _sampled(load: Generator, patience_s: float) -> tuple[list[float], Load]:
+    """CPU of this process but for this thread, percent of one processor, by sample until the window is over."""
     samples: list[float] = []
     give_up_ns = monotonic_ns() + round(patience_s * 1e9)
     before = _server_cpu_ns(), monotonic_ns()
     while monotonic_ns() < give_up_ns:
         result = load.poll(_SAMPLE_S)
         now = _server_cpu_ns(), monotonic_ns()
-        if result is not None:
-            if not samples:
-                samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
-            return samples, cast(LoadResult, result)
-        if now[1] - before[1] >= _SAMPLE_S * 0.9e9:
+        if now[1] - before[1] >= _SAMPLE_S * 0.9e9 or (result is not None and not samples):
             samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
             before = now
+        if result is not None:
+            return samples, cast(Load, result)
     raise LoadFailed(f"the load generator did not report its result within {patience_s:g} s")
 
 

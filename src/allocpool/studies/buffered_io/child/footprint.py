@@ -6,11 +6,9 @@ Each part is measured, none is what the others leave over: their sum against res
 from __future__ import annotations
 
 import ctypes
-import math
 import re
 import resource
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,7 @@ from allocpool.trial.child import jvm
 _MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ (\d+)\s*(.*)")
 _HISTOGRAM_LINE = re.compile(r"\s*\d+:\s+\d+\s+(\d+)\s+(\S+)")
 _DEFAULT_STACK_BYTES = 8 << 20
-_GIVING_BACK_S, _STEADY_S, _STEADY_MB, _LOOK_S = 3.0, 0.2, 0.5, 0.02
-_SETTLING_S, _SETTLED_S = 2.0, 0.06
+_STEADY_MB, _LOOK_S = 0.5, 0.02
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("char_buffer", ("[C", "java.io.BufferedReader", "java.io.BufferedWriter")),
     # Each thread that does socket I/O keeps a table of direct buffers (sun.nio.ch.Util).
@@ -52,60 +49,41 @@ def rollup() -> dict[str, float]:
     return {"rss_mb": sizes_kb["Rss"] / 1024, "pss_mb": sizes_kb["Pss"] / 1024, "uss_mb": unique_kb / 1024}
 
 
-def await_giving_back() -> None:
-    """Wait until resident memory has stopped to shrink: G1 gives regions back in steps, the first of them 100 ms after
-    the collection that freed them (JDK-8236926, JDK-8257974)."""
-    give_up_s = time.monotonic() + _GIVING_BACK_S
-    smallest_mb, since_s = math.inf, time.monotonic()
-    while time.monotonic() < give_up_s and time.monotonic() - since_s < _STEADY_S:
-        now_mb = rollup()["rss_mb"]
-        if now_mb < smallest_mb - _STEADY_MB:
-            smallest_mb, since_s = now_mb, time.monotonic()
-        time.sleep(_LOOK_S)
+def settle(sign: int, patience_s: float, steady_s: float) -> float:
+    """Wait until resident memory has stopped to grow (``sign`` 1) or to shrink (-1), and return it, MiB.
 
-
-def settled_mb() -> float:
-    """Return resident memory, MiB, as soon as it has stopped to grow: threads that have started touch their stacks
-    first."""
-    give_up_s = time.monotonic() + _SETTLING_S
-    largest_mb = now_mb = rollup()["rss_mb"]
+    Threads that have started touch their stacks first. G1 gives regions back in steps, the first of them 100 ms after
+    the collection that freed them (JDK-8236926, JDK-8257974).
+    """
+    give_up_s = time.monotonic() + patience_s
+    furthest_mb = now_mb = rollup()["rss_mb"]
     since_s = time.monotonic()
-    while time.monotonic() < give_up_s and time.monotonic() - since_s < _SETTLED_S:
+    while time.monotonic() < give_up_s and time.monotonic() - since_s < steady_s:
         time.sleep(_LOOK_S)
         now_mb = rollup()["rss_mb"]
-        if now_mb > largest_mb + _STEADY_MB:
-            largest_mb, since_s = now_mb, time.monotonic()
+        if sign * (now_mb - furthest_mb) > _STEADY_MB:
+            furthest_mb, since_s = now_mb, time.monotonic()
     return now_mb
-
-
-def _mappings() -> Iterator[tuple[int, str, str, int]]:
-    """(size, permissions, name, resident bytes) of every mapping of this process."""
-    current: tuple[int, str, str] | None = None
-    with Path("/proc/self/smaps").open(encoding="utf-8") as lines:
-        for line in lines:
-            if mapping := _MAPPING.match(line):
-                current = (int(mapping[2], 16) - int(mapping[1], 16), mapping[3], mapping[5])
-            elif current and line.startswith("Rss:"):
-                yield (*current, int(line.split()[1]) * 1024)
 
 
 def stacks_bytes(stack_bytes: int) -> int:
     """Return resident bytes of the thread stacks: anonymous mappings of a stack's size, with or without guard pages."""
-    smallest, largest = stack_bytes - (96 << 10), stack_bytes + (16 << 10)
-    return sum(
-        resident
-        for size, permissions, name, resident in _mappings()
-        if permissions == "rw-p" and not name and smallest <= size <= largest
-    )
+    resident_bytes, is_stack = 0, False
+    with Path("/proc/self/smaps").open(encoding="utf-8") as lines:
+        for line in lines:
+            if mapping := _MAPPING.match(line):
+                size = int(mapping[2], 16) - int(mapping[1], 16)
+                of_size = stack_bytes - (96 << 10) <= size <= stack_bytes + (16 << 10)
+                is_stack = of_size and mapping[3] == "rw-p" and not mapping[5]
+            elif is_stack and line.startswith("Rss:"):
+                resident_bytes += int(line.split()[1]) * 1024
+    return resident_bytes
 
 
 class _Mallinfo2(ctypes.Structure):
-    _fields_ = tuple(
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keep",
-        )
-    )  # fmt: skip
+    """Ten sizes; the fifth (``hblkhd``) are mapped blocks, the eighth (``uordblks``) is in use in arenas."""
+
+    _fields_ = (("sizes", ctypes.c_size_t * 10),)
 
 
 def c_heap_bytes() -> int | None:
@@ -116,8 +94,8 @@ def c_heap_bytes() -> int | None:
     except AttributeError:
         return None
     mallinfo2.restype = _Mallinfo2
-    heap_info = mallinfo2()
-    return int(heap_info.uordblks) + int(heap_info.hblkhd)
+    sizes = mallinfo2().sizes
+    return int(sizes[7]) + int(sizes[4])
 
 
 def trim_c_heap() -> None:
@@ -134,9 +112,12 @@ def native_stack_bytes() -> int:
     return _DEFAULT_STACK_BYTES if soft == resource.RLIM_INFINITY else soft
 
 
+def _management() -> Any:
+    return jvm.java_class("java.lang.management.ManagementFactory")
+
+
 def _diagnostics() -> Any:
-    management = jvm.java_class("java.lang.management.ManagementFactory")
-    return management.getPlatformMXBean(jvm.java_class("com.sun.management.HotSpotDiagnosticMXBean"))
+    return _management().getPlatformMXBean(jvm.java_class("com.sun.management.HotSpotDiagnosticMXBean"))
 
 
 def java_stack_bytes() -> int:
@@ -146,16 +127,13 @@ def java_stack_bytes() -> int:
 
 def java_heap() -> dict[str, float]:
     """Return used and committed Java heap, MiB, garbage included."""
-    management = jvm.java_class("java.lang.management.ManagementFactory")
-    usage = management.getMemoryMXBean().getHeapMemoryUsage()
+    usage = _management().getMemoryMXBean().getHeapMemoryUsage()
     return {"heap_used_mb": int(usage.getUsed()) / 2**20, "heap_committed_mb": int(usage.getCommitted()) / 2**20}
 
 
 def code_and_metadata_bytes() -> int:
-    """Return what the JVM uses besides heap and C library: compiled code and metadata of classes, which grow with
-    work."""
-    management = jvm.java_class("java.lang.management.ManagementFactory")
-    return int(management.getMemoryMXBean().getNonHeapMemoryUsage().getUsed())
+    """Return what the JVM uses besides heap and C library: compiled code and metadata of classes."""
+    return int(_management().getMemoryMXBean().getNonHeapMemoryUsage().getUsed())
 
 
 def let_heap_shrink() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from allocpool.packets.child.workload import JavaPackets
 from allocpool.studies.instrument.measurement import BridgeOutcome
 from allocpool.trial.child import jvm
 from allocpool.trial.child.accounting import monotonic_ns
-from allocpool.trial.measurement import Iteration
+from allocpool.trial.measurement import Outcome
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> BridgeOutcome:
@@ -26,21 +25,18 @@ def _behind_the_bridge(spec: dict[str, Any], launch: dict[str, Any]) -> BridgeOu
     """As batch trials are measured: one call for the warm-up, one for the measured half."""
     work = JavaPackets(spec, launch, spec["iterations"])
     counters = jvm.java_class("allocpool.packets.CpuCounters")
-    this = threading.get_native_id()
     warm_up = spec["packets"] // 2
     measured_packets = spec["packets"] - warm_up
     counters.threadNs(), counters.processNs()  # loads what they need
     begin_ns = monotonic_ns()
     work.run_packets(warm_up, _parts(warm_up, spec["iterations"]))
-    kernel_process_ns, kernel_thread_ns = time.process_time_ns(), _on_cpu_ns(this)
+    kernel_process_ns, kernel_thread_ns = time.process_time_ns(), _on_cpu_ns()
     thread_ns, process_ns = int(counters.threadNs()), int(counters.processNs())
     measured = work.run_packets(measured_packets, _parts(measured_packets, spec["iterations"]))
     thread_ns, process_ns = int(counters.threadNs()) - thread_ns, int(counters.processNs()) - process_ns
-    now_ns, kernel_process_ns = _on_cpu_ns(this), time.process_time_ns() - kernel_process_ns
-    fault = work.audit()
+    now_ns, kernel_process_ns = _on_cpu_ns(), time.process_time_ns() - kernel_process_ns
     return {
-        "status": "failed" if fault else "ok",
-        "reason": f"audit: {fault}" if fault else None,
+        **_audited(work.audit()),
         "window": (begin_ns, monotonic_ns()),
         "measured": measured,
         "counts": list(work.counts().values()),
@@ -64,16 +60,15 @@ def _plain(spec: dict[str, Any], launch: dict[str, Any], recording: Path | None)
         check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     lines = {word: rest for word, _, rest in (line.partition(" ") for line in ran.stdout.splitlines())}
-    numbers = {word: [int(number) for number in lines[word].split()] for word in lines if word != "audit"}
+    fault = lines.pop("audit")
+    numbers = {word: [int(number) for number in rest.split()] for word, rest in lines.items()}
     flat = numbers["iterations"]
-    measured: list[Iteration] = list(zip(flat[0::3], flat[1::3], flat[2::3], strict=True))
     begin_ns, end_ns = numbers["window"]
-    recorder, fault = numbers.get("recorder"), lines["audit"]
+    recorder = numbers.get("recorder")
     return {
-        "status": "failed" if fault else "ok",
-        "reason": f"audit: {fault}" if fault else None,
+        **_audited(fault),
         "window": (begin_ns, end_ns),
-        "measured": measured,
+        "measured": list(zip(flat[0::3], flat[1::3], flat[2::3], strict=True)),
         "counts": numbers["counts"],
         "checksum": f"{numbers['checksum'][0] & 0xFFFF_FFFF_FFFF_FFFF:016x}",
         "allocated_bytes": numbers["allocated"][0],
@@ -83,6 +78,10 @@ def _plain(spec: dict[str, Any], launch: dict[str, Any], recording: Path | None)
         "kernel_process_ns": None,
         "recorder": (recorder[0], recorder[1]) if recorder else None,
     }
+
+
+def _audited(fault: str) -> Outcome:
+    return {"status": "failed" if fault else "ok", "reason": f"audit: {fault}" if fault else None}
 
 
 def _settings(spec: dict[str, Any]) -> list[str]:
@@ -102,9 +101,9 @@ def _parts(packets: int, iterations: int) -> int:
     return -(-packets // iterations)
 
 
-def _on_cpu_ns(thread: int) -> int | None:
-    """Time on CPU by the scheduler's account, which lags by at most a tick; None where there is none."""
+def _on_cpu_ns() -> int | None:
+    """Return this thread's time on CPU by the scheduler's account, which lags by at most a tick; None without one."""
     try:
-        return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[0])
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[0])
     except OSError:
         return None

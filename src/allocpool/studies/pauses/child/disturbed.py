@@ -19,12 +19,6 @@ from allocpool.trial.child import jvm
 from allocpool.trial.child.accounting import monotonic_ns
 from allocpool.trial.measurement import OutOfMemory
 
-_FIRST_TICK_S = 0.05
-"""From the call to the first tick, about: the source calibrates its clock."""
-_INTO_THE_CALL_S = 0.005
-_NATIVE_CALLS = 3
-"""Calls in which a safepoint is waited for, at least."""
-
 
 class _Later(threading.Thread):
     """Does one thing after a while, and records when and its error."""
@@ -60,7 +54,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Dist
     windows = Windows(spec, launch, folder, spec["interval_ns"], warmup_s + seconds)
     prologue = windows.prologue()
     stops = spec["disturbance"] == "stop"
-    disturbers = [] if stops else _disturbers(spec, _FIRST_TICK_S + warmup_s + at_s)
+    disturbers = [] if stops else _disturbers(spec, 0.05 + warmup_s + at_s)  # the source calibrates its clock first
     for thread in disturbers:
         thread.start()
     window, ring_fault = windows.measure(
@@ -105,7 +99,7 @@ def _disturbers(spec: dict[str, Any], delay_s: float) -> list[_Later]:
 
     def copy() -> None:
         # A thread inside one call of native code stands at no safepoint until it returns.
-        left = _NATIVE_CALLS
+        left = 3  # calls in which a safepoint is waited for
         while left:
             copying.set()
             asked_for = looking.is_set()
@@ -115,7 +109,7 @@ def _disturbers(spec: dict[str, Any], delay_s: float) -> list[_Later]:
     def look_at_all_stacks() -> None:
         # That takes a safepoint: the consumer stands at once, and waits for the copier.
         copying.wait()
-        time.sleep(_INTO_THE_CALL_S)
+        time.sleep(0.005)
         looking.set()
         while not copier.end_ns:
             thread.getAllStackTraces()

@@ -1,4 +1,4 @@
-"""A stream trial: a pipeline in this process, on a member of its own, and what each window's results took.
+"""A stream trial: a pipeline in this process, on its own member, and what each window's results took.
 
 While windows are measured, this thread sleeps: everything is written down inside the JVM and read at the end.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import psutil
 
-from allocpool.studies.stream.measurement import StreamOutcome, VmOptions
+from allocpool.studies.stream.measurement import VM_OPTIONS, StreamOutcome
 from allocpool.trial.child import jvm
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.measurement import Failure
@@ -21,23 +21,16 @@ _LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> StreamOutcome | Failure:
-    """Measure one rate."""
+    """Measure one rate; a member that does not start and an exhausted heap are outcomes and are returned as such."""
     jvm.start(launch)
-    return measure_rate(spec)
-
-
-def measure_rate(spec: dict[str, Any]) -> StreamOutcome | Failure:
-    """A job of its own on a member of its own, in the JVM that runs.
-
-    A member that does not start and an exhausted heap are outcomes and are returned as such.
-    """
     trial_class = jvm.java_class("allocpool.stream.StreamTrial")
+    warmup_ms, hiccup_from_ms, end_ms = _times_ms(spec)
+    sources = 1 if spec["sources"] == "single" else spec["cooperative_threads"]
     try:
         trial = trial_class(
             spec["events_per_second"], spec["keys"], spec["window_ms"], spec["slide_ms"], spec["aggregate"],
-            spec["cooperative_threads"], spec["processors"], _sources(spec),
-            _hiccup_from_ms(spec), spec.get("hiccup_ms", 0), spec["port"],
-            _warmup_ms(spec), _length_ms(spec), round(spec["patience_seconds"] * 1000),
+            spec["cooperative_threads"], spec["processors"], sources, hiccup_from_ms, spec["hiccup_ms"], spec["port"],
+            warmup_ms, end_ms, round(spec["patience_seconds"] * 1000),
         )  # fmt: skip
     except Exception as error:
         return _outcome(error, "the engine did not start: ")
@@ -45,34 +38,19 @@ def measure_rate(spec: dict[str, Any]) -> StreamOutcome | Failure:
         exposed = _listens_beyond_loopback()
         if exposed:
             return {"status": "failed", "reason": f"the member listens beyond loopback, at {', '.join(exposed)}"}
-        return _measure(spec, trial, trial_class)
+        return _measure(trial, trial_class, warmup_ms, end_ms)
     except Exception as error:
         return _outcome(error, "the pipeline failed: ")
     finally:
         trial.close()
 
 
-def _sources(spec: dict[str, Any]) -> int:
-    return 1 if spec["sources"] == "single" else int(spec["cooperative_threads"])
-
-
-def _warmup_ms(spec: dict[str, Any]) -> int:
-    """Up to a whole slide, as ``StreamSpec.warmup_ms``."""
+def _times_ms(spec: dict[str, Any]) -> tuple[int, int, int]:
+    """End of the warm-up, begin of the hiccup and end of the trial, as `StreamSpec` has them."""
     slide_ms = int(spec["slide_ms"])
-    return math.ceil(float(spec["warmup_seconds"]) * 1000 / slide_ms) * slide_ms
-
-
-def _windows(spec: dict[str, Any]) -> int:
-    return int(float(spec["seconds"]) * 1000 + 1e-6) // int(spec["slide_ms"])
-
-
-def _length_ms(spec: dict[str, Any]) -> int:
-    return _warmup_ms(spec) + _windows(spec) * int(spec["slide_ms"])
-
-
-def _hiccup_from_ms(spec: dict[str, Any]) -> int:
-    """Half-way, as ``StreamSpec.hiccup_from_ms``."""
-    return _warmup_ms(spec) + _windows(spec) // 2 * int(spec["slide_ms"])
+    warmup_ms = math.ceil(float(spec["warmup_seconds"]) * 1000 / slide_ms) * slide_ms
+    windows = int(float(spec["seconds"]) * 1000 + 1e-6) // slide_ms
+    return warmup_ms, warmup_ms + windows // 2 * slide_ms, warmup_ms + windows * slide_ms
 
 
 def _outcome(error: Exception, what: str) -> Failure:
@@ -86,9 +64,9 @@ def _listens_beyond_loopback() -> list[str]:
     return [f"{c.laddr.ip}:{c.laddr.port}" for c in listening if c.laddr.ip not in _LOOPBACK]
 
 
-def _measure(spec: dict[str, Any], trial: Any, trial_class: Any) -> StreamOutcome:
+def _measure(trial: Any, trial_class: Any, *window_ms: int) -> StreamOutcome:
     origin_ns = int(trial.start())
-    start_ns, end_ns = (origin_ns + ms * 1_000_000 for ms in (_warmup_ms(spec), _length_ms(spec)))
+    start_ns, end_ns = (origin_ns + ms * 1_000_000 for ms in window_ms)
     _sleep_until(start_ns)
     allocated_bytes = int(trial_class.allocatedBytes())
     window = CpuWindow()
@@ -113,9 +91,7 @@ def _measure(spec: dict[str, Any], trial: Any, trial_class: Any) -> StreamOutcom
         "start_ns": start_ns,
         "end_ns": end_ns,
         "cpu": cpu,
-        "vm_options": cast(
-            VmOptions, {name: int(str(trial_class.vmOption(name))) for name in VmOptions.__annotations__}
-        ),
+        "vm_options": {name: int(str(trial_class.vmOption(name))) for name in VM_OPTIONS},
         "peak_rss_mb": peak_rss_mb(),
     }
 

@@ -1,12 +1,19 @@
-"""The log of HotSpot's compilers: what they compiled and gave up in a window of time."""
+"""The logs of a trial's JVM: what its compilers did in a window of time, and whether the collector's log is whole.
+
+One with a hole would report too few pauses: disks fill up and files have limits, and the JVM goes on and loses lines.
+Collections are numbered from 0 without gaps, and a trial's JVM stops its threads once more after the measured window
+(`allocpool.trial.child.jvm.mark_end`), so that a whole log goes on beyond it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 JIT_LOG = "jit.log"
 _LINE = re.compile(
@@ -18,18 +25,17 @@ code replaces a running loop."""
 _OURS = "allocpool."
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 """Of a hidden class: another one in every process."""
+_ID = re.compile(rb"GC\((\d+)\)")
+_STAMP = re.compile(rb"^\[(\d+)ns\]", re.MULTILINE)
+_TAIL_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Compilations:
-    """Compilations between two instants.
+    """Compilations between two instants, described in `allocpool.trial.noise.Noise`.
 
-    Attributes:
-        recompilations: those of code that had been compiled before at the same level.
-        deoptimizations: code that was given up, deoptimised or replaced by that of another level.
-        compiled_state: at the second instant, eight hex digits over which methods of the workload were compiled at
-            which levels: trials that have them in common ran the same methods at the same levels, if not the same
-            instructions.
+    ``compiled_state`` is of the second instant: trials that have it in common ran the same methods of the workload at
+    the same levels, if not the same instructions.
     """
 
     compilations: int = 0
@@ -64,3 +70,22 @@ def read_jit_log(log: Path, start_ns: int, end_ns: int) -> Compilations | None:
         seen.add(code)
     state = "\n".join(f"{method} {' '.join(sorted(levels))}" for method, levels in sorted(live.items()) if levels)
     return Compilations(compiled, again, given_up, hashlib.sha256(state.encode()).hexdigest()[:8] if state else None)
+
+
+def log_fault(log: Path, measurement: Mapping[str, Any] | None, needed: bool = True) -> str | None:
+    """Return in a line what is missing in a log; None where nothing is, or where there is none and none is ``needed``.
+
+    ``cpu`` of the ``measurement`` has the end of the window, in nanoseconds of CLOCK_MONOTONIC; a search in which no
+    interval passed has none.
+    """
+    window = (measurement or {}).get("cpu")
+    if not log.exists():
+        return "its log is gone" if needed and window else None
+    content = log.read_bytes()
+    numbers = {int(number) for number in _ID.findall(content)}
+    if numbers and (missing := max(numbers) + 1 - len(numbers)):
+        return f"its log has a hole: {missing} of {max(numbers) + 1} collections are missing"
+    stamps = _STAMP.findall(content[-_TAIL_BYTES:])
+    if window and (not stamps or int(stamps[-1]) < window["end_ns"]):
+        return "its log ends before the measured window does"
+    return None
