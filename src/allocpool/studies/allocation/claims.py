@@ -22,7 +22,7 @@ from allocpool.studies.allocation.specs import SOURCES, TECHNIQUES
 PUBLISHED_BYTES = (1024, 10_240, 102_400)
 LEAST_COLLECTIONS = 3
 """In a window, on average, for a claim about collections."""
-_CONTROLS = collectors_that(lambda row: row.is_control)
+_CONTROLS = collectors_that(lambda row: row.never_frees)
 LARGE = PUBLISHED_BYTES[-1]
 OPERATIONS = {
     "malloc": ("malloc", "ns_per_alloc"),

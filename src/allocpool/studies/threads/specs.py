@@ -17,9 +17,8 @@ from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.host import usable_cores
 from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets import specs as workload
-from allocpool.packets.layouts import JAVA_LAYOUTS
 from allocpool.packets.specs import DEFAULT_ALLOCATOR, DEFAULT_COLLECTOR, DEFAULT_RUNTIME
-from allocpool.packets.strategies import Language
+from allocpool.packets.strategies import JAVA_LAYOUTS, Language
 from allocpool.runtimes.collectors import collector_named, require_combination
 from allocpool.studies.realtime import specs as realtime
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
