@@ -13,16 +13,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from allocpool.errors import OneOf
-from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.host import usable_cores
 from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets import specs as workload
-from allocpool.packets.specs import DEFAULT_ALLOCATOR, DEFAULT_COLLECTOR, DEFAULT_RUNTIME
+from allocpool.packets.specs import DEFAULT_ALLOCATOR
 from allocpool.packets.strategies import JAVA_LAYOUTS, Language
-from allocpool.runtimes.collectors import collector_named, require_combination
+from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.realtime import specs as realtime
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
-from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import Jvm, Needs
 
 MOST_THREADS = 256
 FIRST_WITH_VIRTUAL_THREADS = 21
@@ -43,7 +42,6 @@ _MESSAGE_BYTES = 1536
 """At most, with parse results and what an allocator adds."""
 _SMALLEST_DIRECT_MB = 64
 _LAYOUT_NAMES = tuple(dict.fromkeys(name for names in LAYOUTS.values() for name in names))
-_JAVA_ONLY = ("runtime", "collector", "heap_mb", "direct_mb", "pause_target_ms")
 
 
 def _java(spec: dict[str, Any]) -> bool:
@@ -87,7 +85,7 @@ def _case_size(spec: dict[str, Any]) -> int:
     return workload.scaled(workload.case_size(spec["case"]), spec["scale"])
 
 
-class WorkersSpec(TrialSpec):
+class WorkersSpec(workload.ProgramSpec):
     """Packets without end on many threads: ``packets`` of them in all, or ``seconds`` of them measured."""
 
     CHILD: ClassVar[str] = "allocpool.studies.threads.child.threads"
@@ -97,11 +95,6 @@ class WorkersSpec(TrialSpec):
     language: Language = "java"
     layout: Annotated[str, OneOf("layout", _LAYOUT_NAMES)] = "heap"
     strategy: StrategyName
-    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _java(spec) else None)
-    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _java(spec) else None)
-    allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
-        default_factory=lambda spec: None if _java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
-    )
     case: workload.Case = "B"
     scale: float = Field(default=1.0, gt=0, le=4, description="factor on queue, store and heap")
     queue_size: int = Field(gt=0, default_factory=_case_size, description="of all workers together")
@@ -139,17 +132,11 @@ class WorkersSpec(TrialSpec):
     def _goes_together(self) -> Self:
         if reason := why_not(self.language, self.topology, self.layout, self.strategy):
             raise ValueError(reason)
-        if self.language == "java":
-            require_combination(self.collector, self.runtime)
-            if self.allocator is not None:
-                raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
-            if self.topology == "virtual" and (self.runtime or 0) < FIRST_WITH_VIRTUAL_THREADS:
-                raise ValueError(
-                    f"runtime {self.runtime} has no virtual threads: choose runtime 21 or newer, or topology sharded "
-                    "or pipeline"
-                )
-        elif wrong := [name for name in _JAVA_ONLY if getattr(self, name) is not None]:
-            raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
+        if self.topology == "virtual" and (self.runtime or FIRST_WITH_VIRTUAL_THREADS) < FIRST_WITH_VIRTUAL_THREADS:
+            raise ValueError(
+                f"runtime {self.runtime} has no virtual threads: choose runtime 21 or newer, or topology sharded "
+                "or pipeline"
+            )
         if not self.padded and self.strategy not in UNPADDED:
             raise ValueError(f"padded=false is of strategy {' or '.join(UNPADDED)}, not {self.strategy}")
         return self
