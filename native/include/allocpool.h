@@ -549,14 +549,9 @@ void ap_realtime_destroy(ap_realtime* realtime);
 
 /* ---- The pace of the machine --------------------------------------------------------------------- */
 
-/* Does a fixed piece of work in the caches of one core, again and again for about `duration_ns` (> 0), and returns what
-   one step of it took, in nanoseconds; negative, an ap_status, where it failed. Longer than at other times:
-   something slows this core that the machine does not report it of. */
-double ap_pace_ns(int64_t duration_ns);
-
 /* How fast one core computes and reaches memory just now: medians over slices of fixed work. */
 typedef struct {
-  double compute_ns;    /* a step of the work of ap_pace_ns */
+  double compute_ns;    /* a step of fixed work in the caches of the core */
   double latency_ns;    /* a read whose address the read before it gave, somewhere in 32 MiB */
   double bandwidth_gbs; /* reading these 32 MiB in order, 10^9 bytes a second */
 } ap_machine_pace;
@@ -632,7 +627,6 @@ AP_NODISCARD(ap_realtime_delays);
 AP_NODISCARD(ap_realtime_audit);
 AP_NODISCARD(ap_threads_consume);
 AP_NODISCARD(ap_current_processor);
-AP_NODISCARD(ap_pace_ns);
 AP_NODISCARD(ap_read_machine_pace);
 #undef AP_NODISCARD
 #endif

@@ -80,23 +80,6 @@ std::uint64_t sum(const std::vector<std::uint64_t>& words, std::size_t begin, st
 
 }  // namespace
 
-double ap_pace_ns(int64_t duration_ns) {
-  return c_api::counted<double>({}, [&] {
-    c_api::require(duration_ns > 0, "duration_ns must be above 0");
-    std::vector<std::uint64_t>& words = core_words();
-    pass(words);
-    const std::int64_t start_ns = allocpool::os::monotonic_ns();
-    std::int64_t end_ns = start_ns;
-    std::int64_t passes = 0;
-    for (; end_ns - start_ns < duration_ns; ++passes) {
-      pass(words);
-      asm volatile("" : : "r"(words.data()) : "memory");
-      end_ns = allocpool::os::monotonic_ns();
-    }
-    return static_cast<double>(end_ns - start_ns) / static_cast<double>(passes * kSteps);
-  });
-}
-
 ap_status ap_read_machine_pace(ap_machine_pace* pace) {
   return c_api::status<ap_status>({}, [&] {
     ap_machine_pace& out = c_api::at(pace);

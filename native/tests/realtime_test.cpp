@@ -184,13 +184,6 @@ TEST(HistogramTest, tellsApartWhatIsFurtherApartThanItsResolution) {
   }
 }
 
-TEST(PaceTest, isTheTimeOfAPieceOfWork) {
-  EXPECT_GT(ap_pace_ns(1), 0);
-  EXPECT_GT(ap_pace_ns(1'000'000), 0);
-  EXPECT_EQ(ap_pace_ns(0), AP_INVALID_ARGUMENT);
-  EXPECT_EQ(ap_pace_ns(-5), AP_INVALID_ARGUMENT);
-}
-
 TEST(PaceTest, ofTheMachineIsToldAgainAndAgain) {
   for (int reading = 0; reading < 2; ++reading) {
     ap_machine_pace pace{};
