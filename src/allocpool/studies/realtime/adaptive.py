@@ -100,7 +100,6 @@ def seen_of(row: Any) -> Seen:
 
 
 def live_in(row: Any) -> int:
-    """Return the messages alive in a trial."""
     return int(row.queue_size + row.stored_count)
 
 
@@ -159,7 +158,6 @@ class AdaptiveTrials:
 
     @property
     def gap(self) -> str | None:
-        """Why it decides nothing, or None."""
         if self.clustered:
             return "trials of searches, minutes apart"
         silent = f", besides {self.silent} in which the source stalled" if self.silent else ""
@@ -167,12 +165,10 @@ class AdaptiveTrials:
 
     @property
     def decides(self) -> bool:
-        """Whether there are enough of them."""
         return self.gap is None
 
     @property
     def used(self) -> tuple[Outcome, ...]:
-        """The trials up to the latest look."""
         return self.outcomes[: look_at(self.n) or self.n]
 
     @property
@@ -245,12 +241,10 @@ class Costs:
 
     @property
     def decides(self) -> bool:
-        """Whether there are enough of them."""
         return len(self.every_ns) >= FEWEST
 
     @property
     def used(self) -> tuple[float, ...]:
-        """The trials up to the latest look."""
         return self.every_ns[: look_at(len(self.every_ns)) or len(self.every_ns)]
 
 

@@ -53,7 +53,6 @@ def usual_heap(rows: pd.DataFrame) -> pd.Series:
 
 
 def placed_of(done: pd.DataFrame, goal: str) -> AdaptiveTrials:
-    """Return the trials of one cell, for one goal."""
     seen = [seen_of(row) for row in records(done)]
     found = outcomes_of(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
     highest_ns = max((interval_ns for interval_ns, _ in found), default=math.nan)

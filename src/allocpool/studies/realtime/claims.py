@@ -65,7 +65,6 @@ class Realtime:
 
     @classmethod
     def of(cls, cells: pd.DataFrame, trials: pd.DataFrame, set_up: str) -> Realtime:
-        """Return the cells and trials that belong to a set-up."""
         choices = cells[~cells["collector"].isin(CONTROLS)]
         return cls(with_families(choices, set_up, cells), with_families(finished(trials), set_up, cells), set_up)
 
@@ -189,7 +188,6 @@ def _exact(is_so: bool) -> Chances:
 
 
 def _lost_more(one: Any, other: Any) -> Comparison:
-    """Compare what two cells lost at one interval."""
     left, right = ([max(1e4 * lost, _LEAST_LOST_PPM) for lost in row.every_lost] for row in (one, other))
     return decisions.compare(left, right)
 
@@ -232,7 +230,6 @@ def _close(values: pd.Series, value: float) -> pd.Series:
 
 
 def _saw(trials: pd.DataFrame) -> pd.Series:
-    """Whether each trial saw what can decide of long pauses."""
     return trials["decides_long_pauses"].astype("boolean").fillna(False).astype(bool)
 
 
@@ -409,7 +406,6 @@ def evaluate(cells: pd.DataFrame, trials: pd.DataFrame) -> list[Verdict]:
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
-    """Return the verdicts of a campaign, on what it left, as its page and the first page show them."""
     swept = settings.get("sweeps")
     trials = sweep_trials(tables["trials"], settings["scale"], swept["interval_ns"]) if swept else tables["trials"]
     return evaluate(realtime_cells(tables), trials)

@@ -295,7 +295,6 @@ def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def lives_of(trials: pd.DataFrame) -> tuple[int, ...]:
-    """Return the live sets of a map, rising."""
     return tuple(sorted({live_in(row) for row in records(trials)}))
 
 

@@ -112,8 +112,6 @@ class Placement(TypedDict):
 
 
 class SourceRun(TypedDict):
-    """One run of the source against a consumer."""
-
     interval_ns: float
     capacity: int
     warmup_ticks: int
@@ -141,8 +139,6 @@ class Window(SourceRun):
 
 
 class Processed(TypedDict):
-    """What a processor reports at the end."""
-
     counts: dict[str, int]
     checksum: str
     peak_rss_mb: float

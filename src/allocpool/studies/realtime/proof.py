@@ -103,7 +103,6 @@ def _once(
 
 
 def _is_wrong(verdict: str, ratio: float) -> bool:
-    """Whether a verdict on two boundaries is wrong, whose true ratio is given."""
     return {
         A_CHEAPER: ratio >= 1, B_CHEAPER: ratio <= 1, EQUIVALENT: max(ratio, 1 / ratio) > EFFECT, OPEN: False,
     }[verdict]  # fmt: skip
@@ -171,7 +170,6 @@ def _two_cells(ratio: float, width: float, n: int, rng: np.random.Generator) -> 
 
 
 def main(repetitions: int) -> None:
-    """Simulate the tables."""
     folder = home.home() / "data" / "simulated"
     folder.mkdir(parents=True, exist_ok=True)
     errors(repetitions).to_csv(folder / FILE, index=False, float_format="%.4g")
@@ -183,7 +181,6 @@ _CELLS = 25
 
 
 def load(file: str = FILE) -> pd.DataFrame:
-    """Return a table, as it was made last."""
     return pd.read_csv(home.home() / "data" / "simulated" / file)
 
 

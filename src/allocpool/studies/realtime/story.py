@@ -53,7 +53,6 @@ def _published(row: pd.Series) -> str:
 
 
 def _measured(row: pd.Series) -> tuple[str, list[str]]:
-    """Return the figure of a cell and the notes below it."""
     if row["answer"] == LOSES:
         if pd.isna(row["lost_percent"]):
             return "loses", []

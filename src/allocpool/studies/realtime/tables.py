@@ -144,7 +144,6 @@ def seconds_of(figures: Figures) -> float:
 
 
 def measured_bursts(run: LiveMeasurement) -> list[Burst]:
-    """Return the bursts of losses after the warm-up."""
     return [burst for burst in run["bursts"] if burst.start_sequence >= run["warmup_ticks"]]
 
 
@@ -160,7 +159,6 @@ def _decides_long_pauses(row: Mapping[str, Any]) -> bool:
 
 
 def trial_columns(trial: tidy.Trial[RealtimeMeasurement]) -> Row:
-    """Return the row of one real-time trial in table ``trials``."""
     record, spec, measured = trial.record, trial.record.spec, trial.measurement
     usual_mb = scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if spec["heap_mb"] else None
     row = {
@@ -211,7 +209,6 @@ ABOUT_ONE = 0.95, 1.05
 
 
 def is_about_one(factor: float) -> bool:
-    """Return whether a factor is one but for rounding."""
     return ABOUT_ONE[0] <= factor <= ABOUT_ONE[1]
 
 
@@ -265,7 +262,6 @@ def _rows_of(record: TrialRecord) -> tidy.Rows:
 
 
 def tidy_realtime(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Return the tables of these trials, checked against their schemas."""
     return tidy.frames(records, _rows_of, SCHEMAS)
 
 

@@ -75,7 +75,6 @@ def _path() -> Path:
 
 
 def load() -> pd.DataFrame:
-    """Return what was checked, in the order of `WORKLOADS`."""
     return pd.read_csv(_path()) if _path().exists() else pd.DataFrame()
 
 

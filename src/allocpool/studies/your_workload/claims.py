@@ -69,7 +69,6 @@ def pairs(trials: pd.DataFrame, one: str, other: str) -> Iterator[tuple[pd.Serie
 
 
 def label_of(facts: pd.Series) -> str:
-    """Return a set-up as readers see it."""
     shown = [
         str(facts["configuration"]),
         f"{facts['mean_bytes']:,.0f} bytes{' in the mean' if ',' in str(facts['sizes']) else ''}",
@@ -102,7 +101,6 @@ def cells_of(trials: pd.DataFrame) -> Cells:
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any] | None = None) -> list[Verdict]:
-    """Judge every claim by a campaign's tables."""
     return claims.evaluate(CLAIMS, cells_of(tables["trials"]))
 
 

@@ -148,7 +148,6 @@ def more_to_stand(lost: Sequence[bool]) -> int:
 
 
 def _robustness(of: Findings, collector: str) -> Iterator[Cell]:
-    """One value of each parameter, then the next one outwards."""
     base = of.answer(Place(collector))
     for step in range(_STEPS if base != UNDECIDED else 0):
         for name, way in DIRECTIONS:
@@ -177,7 +176,6 @@ def _value(of: Findings, base: str, place: Place, before: float, was_changed: bo
 
 
 def _values(of: Findings, name: str, way: int) -> list[float]:
-    """What is tried of a parameter in a direction, outwards."""
     yours = of.workload.value_of(name)
     if yours == 0:
         return [_FIRST[name] * _FACTOR**step for step in range(_STEPS)] if way > 0 else []
@@ -190,7 +188,6 @@ def _values(of: Findings, name: str, way: int) -> list[float]:
 
 
 def _screening(of: Findings, place: Place) -> Iterator[Cell]:
-    """Trials that show where a value leans."""
     for _ in range(_SCREEN):
         for cell in of.cells(place):
             if of.n(cell) < _SCREEN and not of.given_up(cell):
@@ -212,7 +209,6 @@ def _confirming(of: Findings, place: Place) -> Iterator[Cell]:
 
 
 def _leans(of: Findings, place: Place, base: str) -> str:
-    """Where the answer leans at a place, by what trials there are."""
     out = [of.mostly_lost(cell) for cell in of.cells(place)]
     if any(out):
         return findings.NEITHER if all(out) else findings.TAKE_FROM_POOL if out[0] else findings.ALLOCATE

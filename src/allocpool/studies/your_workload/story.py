@@ -187,7 +187,6 @@ def understood(workload: Workload) -> str:
 
 
 def report(advice: Advice) -> str:
-    """Return the advice as plain text for a shell."""
     wide = strategies(advice)
     tables = {
         "": wide.set_index("strategy").T.reset_index(names="") if len(wide) else wide,

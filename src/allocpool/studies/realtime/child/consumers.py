@@ -14,13 +14,10 @@ from allocpool.trial.child import jvm, native
 
 
 class CppConsumer:
-    """Hands each tick to a C++ processor."""
-
     def __init__(self, work: packets.CppPackets) -> None:
         self._work = work
 
     def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
-        """See ``Consumer``."""
         ffi, library = source.ffi, source.library
         config = ffi.new("ap_consumer_config*", {"max_ticks": 0, "stall_at_ns": stall_at_ns, "stall_ns": stall_ns})
         seen = ffi.new("ap_consumption*")
@@ -33,14 +30,11 @@ class CppConsumer:
 
 
 class JavaConsumer:
-    """Hands each tick to a Java processor; the JVM is running."""
-
     def __init__(self, work: packets.JavaPackets) -> None:
         self._trial = work.trial
         self._consumer: Any = None
 
     def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
-        """See ``Consumer``."""
         if self._consumer is None:
             memory = jvm.direct_buffer(source.memory())
             self._consumer = jvm.java_class("allocpool.packets.RealtimeConsumer")(memory, self._trial)
@@ -78,7 +72,6 @@ def _buckets(encoded: bytes) -> Delays:
 
 
 def consumer_of(work: packets.Packets) -> Consumer:
-    """Return the consumer that feeds this processor."""
     if isinstance(work, packets.JavaPackets):
         return JavaConsumer(work)
     assert isinstance(work, packets.CppPackets)

@@ -66,7 +66,6 @@ class Watched:
             os.sched_setaffinity(0, self._usable)
 
     def placement(self, source: SourceAccount) -> Placement:
-        """Return what was seen, with where the source ran."""
         known = source["processor"] >= 0 and self._last >= 0
         return {
             "source_processor": source["processor"] if known else None,

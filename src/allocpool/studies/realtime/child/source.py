@@ -40,8 +40,6 @@ _START_S = 0.1
 
 @dataclass(frozen=True)
 class Plan:
-    """One run of the source."""
-
     interval_ns: float
     capacity: int
     seconds: float
@@ -52,12 +50,10 @@ class Plan:
 
     @property
     def warmup_ticks(self) -> int:
-        """Ticks before the counts begin."""
         return round(self.warmup_seconds * 1e9 / self.interval_ns)
 
     @property
     def ticks(self) -> int:
-        """Ticks at most."""
         return self.warmup_ticks + max(1, round(self.cap_seconds * 1e9 / self.interval_ns))
 
 
@@ -78,8 +74,6 @@ class Flows:
 
 
 class Source:
-    """One source with its ring, or rings."""
-
     def __init__(
         self, launch: dict[str, Any], max_capacity: int, longest_s: float, intermediate: int = 0,
         flows: Flows | None = None,
@@ -104,7 +98,6 @@ class Source:
             native.checked(self.library, status, self.complaint())
 
     def complaint(self) -> str:
-        """The line that the library's last refusal left."""
         return str(self.ffi.string(self._error).decode())
 
     def memory(self, ring: int = 0) -> memoryview:
@@ -114,7 +107,6 @@ class Source:
 
     @property
     def rings(self) -> int:
-        """How many there are."""
         return self._flows.rings
 
     def ring_counters(self) -> list[RingCounters]:
