@@ -115,9 +115,11 @@ def _by_place(trials: pd.DataFrame) -> dict[_Place, Boundary]:
 def _judged(before: Sequence[_Place | float], after: Sequence[_Place | float], found: Mapping[_Place, Any]) -> Judged:
     def side(place: _Place | float) -> Side:
         # At about a limit is what claims allow, too.
-        limit = effect_that_matters() * place if isinstance(place, float) else None
-        return limit or found.get(place, AdaptiveTrials((), 0, math.nan))
+        return effect_that_matters() * place if isinstance(place, float) else found.get(place, _NONE)
 
-    was, now = ([*map(side, places)] for places in (before, after))
-    moved = [(now[0], was[0])] * (before[0] != after[0]) + [(was[1], now[1])] * (before[1] != after[1])
-    return Judged(*(partial(over, pairs) for pairs in ([tuple(was)], [tuple(now)], moved)))
+    (larger, smaller), (then_larger, then_smaller) = (map(side, places) for places in (before, after))
+    moved = [(then_larger, larger)] * (before[0] != after[0]) + [(smaller, then_smaller)] * (before[1] != after[1])
+    return Judged(*(partial(over, pairs) for pairs in ([(larger, smaller)], [(then_larger, then_smaller)], moved)))
+
+
+_NONE = AdaptiveTrials((), 0, math.nan)

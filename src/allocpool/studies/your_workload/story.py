@@ -12,7 +12,7 @@ from allocpool.decisions import ALPHA, compare
 from allocpool.packets import by_size
 from allocpool.runtimes import collector_named
 from allocpool.stats import significant
-from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
+from allocpool.studies.your_workload.advice import Advice, Figures
 from allocpool.studies.your_workload.claims import pairs
 from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE, Workload
@@ -26,11 +26,6 @@ PARAMETERS = {
     "in_flight": "in flight", "bytes": "bytes a message", "kept": "share kept", "live": "other live data, MiB",
     "garbage": "other garbage, MiB/s",
 }  # fmt: skip
-_ENDED = {
-    OUT_OF_TIME: "The minutes are spent. The same command with more minutes continues.",
-    INTERRUPTED: "Interrupted. The same command continues.",
-    ON_RECORD: "Nothing was measured now.",
-}
 
 
 def answer(advice: Advice) -> str:
@@ -164,8 +159,7 @@ def limits(advice: Advice) -> list[str]:
         *(f"{collector_named(name).label} can't run here: {reason}." for name, reason in advice.refused.items()),
     ]  # fmt: skip
     disturbed = f" ({advice.disturbed} disturbed)" if advice.disturbed else ""
-    why = "" if advice.machine else _ENDED.get(advice.ended, "")
-    return [*filter(None, found), f"{advice.trials} trials{disturbed} in {advice.minutes:.1f} minutes. {why}".strip()]
+    return [*filter(None, found), f"{advice.trials} trials{disturbed} in {advice.minutes:.1f} minutes: {advice.ended}."]
 
 
 def understood(workload: Workload) -> str:

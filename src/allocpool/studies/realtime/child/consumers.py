@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Any, cast
+from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
@@ -48,13 +48,13 @@ def seen_by(consumer: Any) -> tuple[Consumption, Delays]:
     names = [str(name) for name in consumer.accountNames()]
     account = dict(zip(names, (int(value) for value in consumer.account()), strict=True))
     delays = _buckets(bytes(consumer.encodedDelays())) if int(consumer.delayCount()) else []
-    return cast(Consumption, account), delays
+    return account, delays
 
 
 def consumption_of(source: Source, seen: Any) -> Consumption:
     """An ``ap_consumption`` as plain data."""
     names = [name for name, _ in source.ffi.typeof("ap_consumption").fields]
-    return cast(Consumption, {name: int(getattr(seen, name)) for name in names})
+    return {name: int(getattr(seen, name)) for name in names}
 
 
 def counted_delays(source: Source) -> Delays:

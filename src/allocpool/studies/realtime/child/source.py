@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 from allocpool.studies.realtime.child import placement
 from allocpool.studies.realtime.measurement import (
@@ -155,7 +155,9 @@ class Source:
     def _run(
         self, plan: Plan, consumption: Consumption, delays: Delays, watched: placement.Watched
     ) -> tuple[SourceRun, str]:
-        account = cast(SourceAccount, self._account())
+        log = self.ffi.new("ap_source_account*")
+        native.checked(self.library, self.library.ap_realtime_get_account(self.handle, log))
+        account = {name: getattr(log, name) for name, _ in self.ffi.typeof("ap_source_account").fields}
         bursts, bursts_left_out = self._log(self.library.ap_realtime_bursts, Burst)
         slips, slips_left_out = self._log(self.library.ap_realtime_slips, Slip)
         samples, samples_left_out = self._log(self.library.ap_realtime_samples, Sample)
@@ -172,11 +174,6 @@ class Source:
         """A source that sleeps has stalled when that alone could lose ticks."""
         queue_ns = round(plan.capacity * self.rings * plan.interval_ns)
         return max(SLIP_THRESHOLD_NS, queue_ns // 2) if self._flows.yields else SLIP_THRESHOLD_NS
-
-    def _account(self) -> dict[str, Any]:
-        account = self.ffi.new("ap_source_account*")
-        native.checked(self.library, self.library.ap_realtime_get_account(self.handle, account))
-        return {name: getattr(account, name) for name, _ in self.ffi.typeof("ap_source_account").fields}
 
     def _log(self, query: Any, kind: Callable[..., _Row]) -> tuple[list[_Row], int]:
         """Rows of a log, each the fields of its C struct, and how many it had no place for."""
