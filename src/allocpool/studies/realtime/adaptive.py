@@ -44,14 +44,11 @@ _NEARLY, _MOST_LOST = 0.8, 0.99
 
 
 class Point(NamedTuple):
-    """A boundary, ns, and 95% around it; an end that trials do not bound is 0 or infinite. ``trials`` of which
-    ``losing`` lost."""
+    """A boundary, ns, and 95% around it; an end that trials do not bound is 0 or infinite."""
 
     estimate: float
     low: float
     high: float
-    trials: int
-    losing: int
 
 
 class Seen(NamedTuple):

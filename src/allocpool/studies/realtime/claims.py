@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
 import pandas as pd
-import scipy
+from scipy.stats import binom
 
 from allocpool import decisions, stats
 from allocpool.decisions import FEWEST, Comparison, effect_that_matters
@@ -237,19 +237,13 @@ def _lacking(name: str, why: str) -> Judged:
     return Judged(name, "", _NOTHING, gaps=(Missing(name, why),))
 
 
+def _ordered(larger: str, smaller: str, found: Comparison, by: float = 1.0) -> Judged:
+    return Judged(larger, smaller, found, chances=(found.p_above(), found.p_below(by)))
+
+
 _FEW = f"fewer than {FEWEST} trials"
-SAFE, EDGE = 0.05, 0.5
+_SAFE, _EDGE = 0.05, 0.5
 """Chances of a loss: at an interval that one would choose; where every other trial loses."""
-
-
-def p_works(losing: int, trials: int) -> float:
-    """Return the chance that so few of the trials lose, did at least every other one."""
-    return float(scipy.stats.binom.cdf(losing, trials, EDGE)) if trials else 1.0
-
-
-def p_fails(losing: int, trials: int) -> float:
-    """Return the chance that so many of them lose, did at most one in twenty."""
-    return float(scipy.stats.binom.sf(losing - 1, trials, SAFE)) if trials else 1.0
 
 
 def _longer_queue(data: Realtime) -> Evidence:
@@ -268,9 +262,9 @@ def _longer_queue(data: Realtime) -> Evidence:
                                          shorter if len(trials) < len(longer) else _FEW))  # fmt: skip
                 continue
             losing = int((trials["lost_ppm"].astype(float) > 0).sum())
-            chances = p_works(losing, len(trials)), p_fails(losing, len(trials))
+            works, fails = binom.cdf(losing, len(trials), _EDGE), binom.sf(losing - 1, len(trials), _SAFE)
             found = f"{name}, {losing} of {len(trials)} trials lose"
-            expected.append(Judged("a loss in every other trial", found, _NOTHING, chances=chances))
+            expected.append(Judged("a loss in every other trial", found, _NOTHING, chances=(works, fails)))
     missing = [] if len(rows) else [Missing("CMS", NOT_PART.word)]
     if rows.empty or not (rows["intermediate_factor"] > 0).any():
         missing.append(Missing("an intermediate queue in C", NOT_PART.word))
@@ -303,13 +297,14 @@ def _less_but_not_cured(
     usual, larger = ([max(ppm, _LEAST_LOST_PPM) for ppm in side] for side in (usual_ppm, larger_ppm))
     limit_ppm = 1e6 * PDR_LOSS_RATIO
     less, cured = decisions.compare(usual, larger), decisions.compare(larger, [limit_ppm] * len(larger))
-    chances = [(less.p_above(), less.p_below(1 / effect_that_matters())), (cured.p_above(), cured.p_below())]
-    if data.set_up == PUBLISHED:
-        chances = [_exact(larger < usual), _exact(larger[0] > limit_ppm)]
-    return [
-        Judged(f"loss of {cell}", "that with five times the heap", less, chances=chances[0]),
-        Judged(f"loss of {cell} with five times the heap", _percent(limit_ppm), cured, chances=chances[1]),
+    found = [
+        _ordered(f"loss of {cell}", "that with five times the heap", less, 1 / effect_that_matters()),
+        _ordered(f"loss of {cell} with five times the heap", _percent(limit_ppm), cured),
     ]
+    if data.set_up != PUBLISHED:
+        return found
+    exact = _exact(larger < usual), _exact(larger[0] > limit_ppm)
+    return [replace(one, chances=chances) for one, chances in zip(found, exact, strict=True)]
 
 
 def _rarer_not_shorter(cell: str, usual: pd.DataFrame, larger: pd.DataFrame) -> list[Judged]:
@@ -320,14 +315,13 @@ def _rarer_not_shorter(cell: str, usual: pd.DataFrame, larger: pd.DataFrame) -> 
         return []
     many, few = ((side["gc_pauses"].astype(float) / side["seconds"]).tolist() for side in sides)
     usual_ms, larger_ms = (side["gc_pause_max_ms"].astype(float) for side in sides)
-    rarer = decisions.compare(many, few)
-    longer = decisions.compare(larger_ms.tolist(), (_NOT_SHORTER * usual_ms).tolist())
+    rarer, longer = decisions.compare(many, few), decisions.compare(larger_ms, _NOT_SHORTER * usual_ms)
+    name, limit = f"longest pause of {cell} with five times the heap", f"{_NOT_SHORTER:g} times the usual one"
+    beyond = 1 / effect_that_matters()
     return [
-        Judged(f"pauses a second of {cell}", "those with five times the heap", rarer,
-               chances=(rarer.p_above(), rarer.p_below(1 / effect_that_matters()))),
-        Judged(f"longest pause of {cell} with five times the heap", f"{_NOT_SHORTER:g} times the usual one", longer,
-               chances=(longer.p_above(), longer.p_below())),
-    ]  # fmt: skip
+        _ordered(f"pauses a second of {cell}", "those with five times the heap", rarer, beyond),
+        _ordered(name, limit, longer),
+    ]
 
 
 def _rare_full_collections(data: Realtime) -> Evidence:

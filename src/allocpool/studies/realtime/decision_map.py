@@ -58,8 +58,7 @@ def boundary_at(
         return None
     used = look_at(len(found)) or len(found)
     found = found[:used]
-    losing = sum(lost for _, _, lost in found)
-    if losing in (0, used):
+    if sum(lost for _, _, lost in found) in (0, used):
         return None
     fitted = _fitted(found, lives)
     likely = fitted.likely - fitted.likely.max()
@@ -69,7 +68,7 @@ def boundary_at(
     beyond = (fitted.ends[0] + 2 * fitted.grain, fitted.ends[1] - 2 * fitted.grain)
     return Point(
         math.exp(float(here[likely.argmax()])), 0.0 if low < beyond[0] else math.exp(low),
-        math.inf if high > beyond[1] else math.exp(high), used, losing,
+        math.inf if high > beyond[1] else math.exp(high),
     )  # fmt: skip
 
 
@@ -133,17 +132,13 @@ class BoundaryJudge:
         one, other = (boundary_at(tuple(side), self.lives, self.live, self.deadline_ms, alpha) for side in (a, b))
         if one is None or other is None:
             return adaptive.too_few(n, effect, alpha, max(1, FEWEST_TRIALS - n))
-        middle, low, high = difference(one, other)
+        (left, left_low, left_high), (right, right_low, right_high) = (
+            [math.log(part) if part > 0 else -math.inf for part in point] for point in (one, other)
+        )
+        middle = left - right
+        low = middle - math.hypot(left - left_low, right_high - right)
+        high = middle + math.hypot(left_high - left, right - right_low)
         return adaptive.of_interval(middle, low, high, n, effect, alpha)
-
-
-def difference(one: Point, other: Point) -> tuple[float, float, float]:
-    """Return the logarithm of the ratio of two boundaries, with the ends of its interval."""
-    (a, a_low, a_high), (b, b_low, b_high) = (
-        tuple(math.log(part) if part > 0 else -math.inf for part in (point.estimate, point.low, point.high))
-        for point in (one, other)
-    )
-    return a - b, a - b - math.hypot(a - a_low, b_high - b), a - b + math.hypot(a_high - a, b - b_low)
 
 
 @dataclass(frozen=True)
@@ -280,7 +275,7 @@ def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
         found = [lost for trial in side.seen if (lost := trial.lost(deadline_ms)) is not None]
         for live in lives:
             point = None if live in side.gaps else boundary_at(side.seen, lives, live, deadline_ms)
-            edge_ns, low_ns, high_ns = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
+            edge_ns, low_ns, high_ns = point or (math.nan,) * 3
             tried_ns = min((trial.interval_ns for trial in side.seen if trial.live == live), default=math.nan)
             rows.append([
                 configuration, strategy, deadline_ms, live, tried_ns if edge_ns < tried_ns else edge_ns, low_ns,

@@ -110,17 +110,11 @@ class Processed(TypedDict):
     peak_rss_mb: float
 
 
-class Prologue(TypedDict):
-    """Iterations by the batch path before the source starts."""
-
-    fill: list[Iteration]
-    warmup: list[Iteration]
-
-
 class LiveMeasurement(Window, Processed):
     """A window with all that is around it in its process."""
 
-    prologue: Prologue
+    prologue: dict[str, list[Iteration]]
+    """``fill`` and ``warmup``: iterations by the batch path before the source starts."""
 
 
 class RealtimeMeasurement(LiveMeasurement):

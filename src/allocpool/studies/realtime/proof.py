@@ -10,7 +10,6 @@ import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -25,13 +24,11 @@ from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 FILE, CELLS_FILE = "decision_map.csv", "adaptive_cells.csv"
 SEED = 20_190_117
 DESIGN = maps.Design((1_000, 8_000, 30_000, 80_000), 100.0, 10_000.0, maps.deadlines_of(100.0))
-TRUTHS: Mapping[str, Mapping[str, Sequence[float]]] = MappingProxyType(
-    {
-        "the same": {"alloc": (300, 350, 450, 700), "pool": (300, 350, 450, 700)},
-        "straight": {"alloc": (300, 600, 1_000, 1_500), "pool": (280, 300, 320, 340)},
-        "bent": {"alloc": (300, 330, 700, 3_000), "pool": (320, 330, 340, 400)},
-    }
-)
+TRUTHS: dict[str, dict[str, Sequence[float]]] = {
+    "the same": {"alloc": (300, 350, 450, 700), "pool": (300, 350, 450, 700)},
+    "straight": {"alloc": (300, 600, 1_000, 1_500), "pool": (280, 300, 320, 340)},
+    "bent": {"alloc": (300, 330, 700, 3_000), "pool": (320, 330, 340, 400)},
+}
 """Smallest intervals, ns, at the live sets of `DESIGN`."""
 WIDTHS = (0.05, 0.4)
 """Of the soft edge: nine in ten of the change from losing to not losing lie within."""

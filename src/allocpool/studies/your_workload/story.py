@@ -8,7 +8,7 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import store
-from allocpool.decisions import ALPHA, compare
+from allocpool.decisions import compare
 from allocpool.packets import by_size
 from allocpool.runtimes import collector_named
 from allocpool.stats import significant
@@ -130,23 +130,6 @@ def _figure(value: float | None, digits: int = 3) -> str:
     return "-" if value is None else significant(value, digits)
 
 
-def chosen(advice: Advice) -> str:
-    """Return whether the collector that was chosen is shown to cost less than the next; empty without a choice."""
-    costs = {
-        name: min(kept, key=stats.geometric_mean)
-        for name, sides in advice.collectors.items()
-        if (kept := [side.costs for side in sides.values() if side.costs and side.standing != LOSES])
-    }
-    rivals = [name for name in costs if name != advice.collector]
-    if advice.collector not in costs or not rivals:
-        return ""
-    following = min(rivals, key=lambda name: stats.geometric_mean(costs[name]))
-    # The next one is the best of all others: each of them might have been.
-    found = compare(costs[advice.collector], costs[following], alpha=ALPHA / len(rivals))
-    first, second = (collector_named(name).label for name in (advice.collector, following))
-    return f"Cheapest: {first}. Its CPU over that of the next, {second}: {found.text()}."
-
-
 def limits(advice: Advice) -> list[str]:
     """Return what limits the answer, a sentence each, and how it was measured."""
     quiet = [NAMES[name] for name in advice.workload.sides if advice.figures[name].collections == 0]
@@ -189,7 +172,7 @@ def report(advice: Advice) -> str:
         "By collector": collectors(advice),
     }
     shown = [f"{title}\n{table.to_string(index=False)}".strip() for title, table in tables.items() if len(table)]
-    notes = [chosen(advice), *advice.notes, f"Understood: {understood(advice.workload)}", *limits(advice)]
+    notes = [*advice.notes, f"Understood: {understood(advice.workload)}", *limits(advice)]
     return "\n".join(filter(None, [answer(advice).replace("**", ""), *shown, *notes]))
 
 

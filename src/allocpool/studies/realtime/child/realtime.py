@@ -12,10 +12,10 @@ from allocpool.packets.laps import lap_packets
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.child.consumers import consumer_of
 from allocpool.studies.realtime.child.source import Consumer, Plan, Source
-from allocpool.studies.realtime.measurement import Processed, Prologue, RealtimeOutcome, Window
+from allocpool.studies.realtime.measurement import Processed, RealtimeOutcome, Window
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.child.gc_log import MAJOR, Collections
-from allocpool.trial.measurement import OutOfMemory
+from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 20
 _PROLOGUE_ITERATION_NS = 50_000_000
@@ -46,7 +46,7 @@ class Windows:
     def _capacity(self, interval_ns: float) -> int:
         return round(float(self._spec["input_queue_ms"]) * 1e6 / interval_ns)
 
-    def prologue(self) -> Prologue:
+    def prologue(self) -> dict[str, list[Iteration]]:
         """Fill queue and store, then compile and settle, by the batch path."""
         fill = self._spec["fill_packets"]
         length_ns = round(self._spec["prologue_seconds"] * 1e9)
