@@ -35,8 +35,6 @@ _NOT_SHORTER = 0.9
 _RARE_FULL_S = {"B": 1_100.0, "C": 60.0}
 _RARE_LOST_PPM = 300.0
 """What is lost in that time in case B."""
-_FEWEST_FULL = 2
-"""Full collections from which on a trial reports how often they come."""
 _RARE_WITHIN = 2.0
 _LEAST_LOST_PPM = 1.0
 """What a trial that lost nothing counts as where losses are compared by their ratio."""
@@ -108,8 +106,10 @@ class Realtime:
             min(1.0, len(few) * min(max(self._p_smaller(cell.row, rival.row, by) for rival in others) for cell in few))
             for few, others, by in ((smaller, rivals, 1.0), (rivals, smaller, effect_that_matters()))
         )
-        by_losses = self.set_up != PUBLISHED and self._by_losses(one.row, other.row)
-        compared = _lost_more(other.row, one.row) if by_losses else self._over(other.row.every_pdr, one.row.every_pdr)
+        compared = _NOTHING  # published figures are exact and need no likelihood
+        if self.set_up != PUBLISHED:
+            by_losses = self._by_losses(one.row, other.row)
+            compared = _lost_more(other.row, one.row) if by_losses else over([(other.row.every_pdr, one.row.every_pdr)])
         return Judged(other.label, one.label, compared, chances=(p, p_against), cells=cells)
 
     def _alone(self, test: Test, cells: Sequence[Any]) -> Judged:
@@ -136,7 +136,8 @@ class Realtime:
         p = min(1.0, len(usable) * min(for_it for for_it, _ in sides))
         p_against = max(against for _, against in sides) if complete else 1.0
         ends: list[Side] = [limit_ns or best.row.every_pdr.highest_ns, best.row.every_pdr]
-        compared = self._over(*(ends if keeps_up else reversed(ends)))
+        one, other = ends if keeps_up else ends[::-1]
+        compared = _NOTHING if self.set_up == PUBLISHED else over([(one, other)])
         return Judged(larger, smaller, compared, chances=(p, p_against), cells=(tuple(cells), ()))
 
     def _too_little(self, test: Test, row: Any) -> str | None:
@@ -148,10 +149,6 @@ class Realtime:
             return None if pd.notna(row.decides_long_pauses) and row.decides_long_pauses else _SAW_NONE
         highest_ns = row.every_pdr.highest_ns
         return None if highest_ns >= _NEARLY * test.value else f"tried up to {highest_ns:,.0f} ns"
-
-    def _over(self, larger: Side, smaller: Side) -> Comparison:
-        """By likelihood; published figures are exact and need none."""
-        return _NOTHING if self.set_up == PUBLISHED else over([(larger, smaller)])
 
     def _below(self, row: Any, limit_ns: float | None) -> Chances:
         """That a minimum sustainable inter-arrival time lies below a limit, or below the longest interval tried, and
@@ -368,7 +365,7 @@ def _between_majors_s(trials: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     lasted_s = trials["seconds"].astype(float) / trials["scale"].astype(float)
     majors = trials["majors"].astype(float).fillna(0)
     ended_by_one = (majors > 0) & ~trials["cap_reached"].astype("boolean").fillna(True).astype(bool)
-    return lasted_s / (majors + 1 - ended_by_one), (lasted_s / (majors - 1)).where(majors >= _FEWEST_FULL)
+    return lasted_s / (majors + 1 - ended_by_one), (lasted_s / (majors - 1)).where(majors >= 2)
 
 
 @cache

@@ -170,11 +170,8 @@ def main(repetitions: int) -> None:
     folder = home.home() / "data" / "simulated"
     folder.mkdir(parents=True, exist_ok=True)
     errors(repetitions).to_csv(folder / FILE, index=False, float_format="%.4g")
-    cell_errors(_CELLS * repetitions).to_csv(folder / CELLS_FILE, index=False, float_format="%.4g")
-
-
-_CELLS = 25
-"""Pairs of cells for each map: they take so much less time."""
+    # Pairs of cells take so much less time than a map.
+    cell_errors(25 * repetitions).to_csv(folder / CELLS_FILE, index=False, float_format="%.4g")
 
 
 def load(file: str = FILE) -> pd.DataFrame:

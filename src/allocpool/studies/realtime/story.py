@@ -40,7 +40,6 @@ from allocpool.studies.realtime.cells import (
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS
 
 _SMALL = "font-size:0.78em;color:#555"
-_LOSS = "#f7dcd9"
 
 
 def _published(row: pd.Series) -> str:
@@ -83,7 +82,7 @@ def _cell_html(row: pd.Series) -> str:
 def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
     """Return the article's real-time summary of `realtime_cells`: minimum sustainable inter-arrival time in ns, or what
     is lost where no interval passes."""
-    coloured = [(GAP, cells[cells["gap"].notna()]), (_LOSS, cells[cells["answer"] == LOSES])]
+    coloured = [(GAP, cells[cells["gap"].notna()]), ("#f7dcd9", cells[cells["answer"] == LOSES])]
     done = cells[cells["ndr_ns"].notna()]
     for colour, rows in ((BEST_JAVA, done[done["language"] == "java"]), (BEST_OVERALL, done)):
         coloured.append((colour, rows.sort_values("ndr_ns", kind="stable").drop_duplicates("case")))
@@ -311,7 +310,6 @@ _REGION_STYLE = {
 """Colour, through which the page shows, light or dark, and hatch: without colours they differ by the hatch and by how
 dark they are."""
 _LINES: Mapping[str, Literal["-", "--"]] = {"alloc": "-", "pool": "--"}
-_LANDSCAPE = 60
 
 
 def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] | None = None) -> Figure:
@@ -367,7 +365,7 @@ def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> N
     shared = sorted(set(lines["alloc"][0]) & set(lines["pool"][0]))
     if len(shared) < 2:
         return
-    across = np.linspace(shared[0], shared[-1], _LANDSCAPE)
+    across = np.linspace(shared[0], shared[-1], 60)
     alloc, pool = (np.exp(np.interp(across, *lines[name])) for name in _LINES)
     both, one = np.minimum(alloc, pool), np.maximum(alloc, pool)
     for name, least, most, where in (

@@ -212,12 +212,6 @@ def is_about_one(factor: float) -> bool:
     return ABOUT_ONE[0] <= factor <= ABOUT_ONE[1]
 
 
-def _is_changed(row: Mapping[str, Any]) -> bool:
-    """Whether one thing is changed about an adaptive cell: heap, input queue, or an option of its configuration."""
-    as_published = is_about_one(row["heap_factor"] or 1.0) and is_about_one(_queue_factor(row))
-    return not as_published or bool(options_on(SimpleNamespace(**row)))
-
-
 @lru_cache(maxsize=1024)
 def seen_in(record: TrialRecord) -> Seen | None:
     """Return what a trial of the decision map, or an adaptive one, shows of its boundary; None of any other trial."""
@@ -257,7 +251,8 @@ def _rows_of(record: TrialRecord) -> tidy.Rows:
     if is_of_map(record):
         return {"map": [row]}
     if is_placed(record):
-        return {"changed" if _is_changed(row) else "adaptive": [row]}
+        is_usual = is_about_one(row["heap_factor"] or 1.0) and is_about_one(_queue_factor(row))
+        return {"adaptive" if is_usual and not options_on(SimpleNamespace(**row)) else "changed": [row]}
     return {"trials": [row], **(_event_rows(record, trial.measurement) if trial.measurement else {})}
 
 

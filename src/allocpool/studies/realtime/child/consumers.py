@@ -8,7 +8,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from allocpool.packets.child import workload as packets
-from allocpool.studies.realtime.child.source import Consumer, Source
+from allocpool.studies.realtime.child.source import Source
 from allocpool.studies.realtime.measurement import Consumption, Delays
 from allocpool.trial.child import jvm, native
 
@@ -47,8 +47,11 @@ def seen_by(consumer: Any) -> tuple[Consumption, Delays]:
     """What a ``RingConsumer`` of Java saw in its last run."""
     names = [str(name) for name in consumer.accountNames()]
     account = dict(zip(names, (int(value) for value in consumer.account()), strict=True))
-    delays = _buckets(bytes(consumer.encodedDelays())) if int(consumer.delayCount()) else []
-    return account, delays
+    if not int(consumer.delayCount()):
+        return account, []
+    # Only with base64 around it does the port read the header of HdrHistogram's compressed interchange format.
+    decoded = HdrHistogram.decode(b64encode(bytes(consumer.encodedDelays())))
+    return account, [(i, int(decoded.counts[i])) for i in range(decoded.counts_len) if decoded.counts[i]]
 
 
 def consumption_of(source: Source, seen: Any) -> Consumption:
@@ -62,17 +65,3 @@ def counted_delays(source: Source) -> Delays:
     length = source.ffi.new("int64_t*")
     counts = source.library.ap_realtime_delays(source.handle, length)
     return [(i, n) for i, n in enumerate(source.ffi.unpack(counts, length[0])) if n]
-
-
-def _buckets(encoded: bytes) -> Delays:
-    """The buckets that are not empty of a histogram in HdrHistogram's compressed interchange format."""
-    # Only with base64 around it does the port read the format's own header.
-    decoded = HdrHistogram.decode(b64encode(encoded))
-    return [(i, int(decoded.counts[i])) for i in range(decoded.counts_len) if decoded.counts[i]]
-
-
-def consumer_of(work: packets.Packets) -> Consumer:
-    if isinstance(work, packets.JavaPackets):
-        return JavaConsumer(work)
-    assert isinstance(work, packets.CppPackets)
-    return CppConsumer(work)

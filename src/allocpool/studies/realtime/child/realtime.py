@@ -10,7 +10,7 @@ from typing import Any
 from allocpool.packets.child import workload as packets
 from allocpool.packets.laps import lap_packets
 from allocpool.runtimes.collectors import never_frees
-from allocpool.studies.realtime.child.consumers import consumer_of
+from allocpool.studies.realtime.child.consumers import CppConsumer, JavaConsumer
 from allocpool.studies.realtime.child.source import Consumer, Plan, Source
 from allocpool.studies.realtime.measurement import Processed, RealtimeOutcome, Window
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
@@ -35,7 +35,9 @@ class Windows:
         self.work = packets.make(spec, launch, max(_PARTS, iterations) + 1)
         between = round(spec.get("intermediate_queue_ms", 0.0) * 1e6 / smallest_ns)
         self._source = Source(launch, self._capacity(smallest_ns), longest_s, between)
-        self._consumer: Consumer = consumer_of(self.work)
+        self._consumer: Consumer = (
+            JavaConsumer(self.work) if isinstance(self.work, packets.JavaPackets) else CppConsumer(self.work)
+        )
 
     def _watch(self, spec: dict[str, Any], folder: Path) -> None:
         """What `measure` asks of the collector is read from its log."""

@@ -27,13 +27,12 @@ from allocpool.studies.realtime.measurement import (
 from allocpool.trial.child import native
 from allocpool.trial.child.accounting import monotonic_ns
 
-MAX_BURSTS = 50_000
-MAX_SLIPS = 50_000
+MAX_LOGGED = 50_000
+"""Bursts, and source stalls, that a run has room to list."""
 SAMPLES_PER_S = 10
 SLIP_THRESHOLD_NS = 20_000
 BURST_GAP_NS = 1_000_000
 _Row = TypeVar("_Row")
-_POLL_S = 0.1
 _START_S = 0.1
 """From the source's start to its first tick, at most: it calibrates its clock for 20 ms."""
 
@@ -86,7 +85,7 @@ class Source:
         self._error = self.ffi.new("char[]", native.MESSAGE_BYTES)
         samples = int(longest_s * SAMPLES_PER_S) + 100
         self.handle = self.library.ap_realtime_create_by_flow(
-            self._flows.rings, self._flows.seed, max_capacity, MAX_BURSTS, MAX_SLIPS, samples,
+            self._flows.rings, self._flows.seed, max_capacity, MAX_LOGGED, MAX_LOGGED, samples,
             self._error, native.MESSAGE_BYTES,
         )  # fmt: skip
         if self.handle == self.ffi.NULL:
@@ -202,7 +201,7 @@ class _Ender(threading.Thread):
         self._from_ns = monotonic_ns() + round((_START_S + plan.warmup_seconds + plan.seconds) * 1e9)
 
     def run(self) -> None:
-        while not self._cancelled.wait(_POLL_S):
+        while not self._cancelled.wait(0.1):
             if monotonic_ns() >= self._from_ns and self._enough():
                 self._source.library.ap_realtime_stop(self._source.handle)
                 return
