@@ -328,14 +328,12 @@ def _rare_full_collections(data: Realtime) -> Evidence:
     for key, group in rows.groupby(list(CONFIGURATION), observed=True) if len(rows) else ():
         said_s, name = _RARE_FULL_S[str(key[-1])], " ".join(map(str, key))
         least_s, most_s = _between_majors_s(group)
-        seen = most_s.notna()
+        seen, why = most_s.notna(), ""
         if not (seen | (least_s > _RARE_WITHIN * said_s)).all():
             lasted_s = (group["seconds"].astype(float) / group["scale"].astype(float)).min()
             why = f"lasted {lasted_s:,.0f} s at scale 1 and saw fewer than two full collections"
-            expected.append(_lacking(name, why))
-            continue
-        if len(group) < FEWEST:
-            expected.append(_lacking(name, _FEW))
+        if why or len(group) < FEWEST:
+            expected.append(_lacking(name, why or _FEW))
             continue
         least = decisions.compare_with(least_s.tolist(), said_s)
         chances = 1.0, least.p_above(_RARE_WITHIN)

@@ -44,7 +44,7 @@ _SCREEN, _CONFIRM = 3, 8
 class Turn:
     """One parameter from the reader's value, ``yours``, in one direction: 1 is more, -1 is less. ``answer`` is what the
     answer turns to between ``low`` and ``high`` (``at``: their middle) because of ``by``, cost or losses; None where no
-    value tried, ``up_to`` the last one, turns it. ``ended``: why no further one was tried."""
+    value tried, ``up_to`` the last one, turns it."""
 
     parameter: str
     yours: float
@@ -55,7 +55,6 @@ class Turn:
     high: float | None = None
     by: str | None = None
     up_to: float | None = None
-    ended: str | None = None
 
 
 def course(of: Findings) -> Iterator[Cell]:
@@ -231,9 +230,7 @@ def turn_of(of: Findings, collector: str, name: str, way: int) -> Turn:
     tried = _tried(of, collector, name, way)
     turning = [value for value in tried if _turned(of, Place(collector, name, value), base)]
     if base == UNDECIDED or not turning:
-        following = [value for value in _values(of, name, way) if value not in tried]
-        ended = of.refused_at(Place(collector, name, following[0])) if following else "no further value makes sense"
-        return Turn(name, yours, way, up_to=tried[-1] if tried else None, ended=ended)
+        return Turn(name, yours, way, up_to=tried[-1] if tried else None)
     place = Place(collector, name, turning[0])
     near = [value for value in (yours, *tried) if way * (value - place.value) < 0]
     near = [value for value in near if of.answer(of.at(collector, name, value)) == base]
