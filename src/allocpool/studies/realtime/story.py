@@ -161,12 +161,10 @@ def verdict(cells: pd.DataFrame) -> str:
     if both.empty:
         return "**Inconclusive.** No Java configuration was measured both ways."
     pool, alloc, neither, unshown = (int((both["decided"] == word).sum()) for word in _DECIDED)
-    if not pool + alloc:
-        return f"**Inconclusive.** {plural(len(both), 'Java configuration and case')}, none is decided."
+    headline = f"In real time: {word(pool, alloc)}" if pool + alloc else "Inconclusive"
     return (
-        f"**In real time: {word(pool, alloc)}.** Of {len(both)} Java configurations and cases, pooling keeps "
-        f"up with a smaller interval in {pool}, allocating in {alloc}; none passes either way in {neither}; {unshown} "
-        "inconclusive."
+        f"**{headline}.** Of {len(both)} Java configurations and cases, pooling keeps up with a smaller interval in "
+        f"{pool}, allocating in {alloc}; none passes either way in {neither}; {unshown} inconclusive."
     )
 
 
