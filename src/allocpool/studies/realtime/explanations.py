@@ -112,14 +112,12 @@ def _by_place(trials: pd.DataFrame) -> dict[_Place, Boundary]:
     return found
 
 
-def _judged(before: Sequence[_Place | float], after: Sequence[_Place | float], found: Mapping[_Place, Any]) -> Judged:
+def _judged(before: Sequence[_Place | float], after: Sequence[_Place | float], found: Mapping[_Place, Side]) -> Judged:
     def side(place: _Place | float) -> Side:
-        # At about a limit is what claims allow, too.
-        return effect_that_matters() * place if isinstance(place, float) else found.get(place, _NONE)
+        if isinstance(place, float):
+            return effect_that_matters() * place  # at about a limit is what claims allow, too
+        return found.get(place, AdaptiveTrials((), 0, math.nan))
 
     (larger, smaller), (then_larger, then_smaller) = (map(side, places) for places in (before, after))
     moved = [(then_larger, larger)] * (before[0] != after[0]) + [(smaller, then_smaller)] * (before[1] != after[1])
     return Judged(*(partial(over, pairs) for pairs in ([(larger, smaller)], [(then_larger, then_smaller)], moved)))
-
-
-_NONE = AdaptiveTrials((), 0, math.nan)
