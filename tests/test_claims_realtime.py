@@ -12,7 +12,7 @@ from allocpool.evidence.claims import MIXED, NOT_TESTED, OPEN, REFUTED, REPRODUC
 from allocpool.packets.comparisons import AS_PARALLEL, NOW, THEN
 from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.studies.realtime.cells import realtime_cells
-from allocpool.studies.realtime.claims import REALTIME_CLAIMS, Realtime, p_fails, p_works
+from allocpool.studies.realtime.claims import REALTIME_CLAIMS, Realtime
 
 PARALLEL, ZGC, GEN_ZGC = "java/heap/parallel/11", "java/heap/zgc/11", "java/heap/genzgc/25"
 
@@ -145,8 +145,3 @@ def test_a_larger_heap_makes_collections_rarer_not_shorter_and_losses_less(
         assert "saw no major collection" in unseen["larger-heap", THEN].missing[0].why
     once = judged(trials=pd.DataFrame([sweep(), sweep(heap_factor=5.0, **larger)]))["larger-heap", THEN]
     assert once.outcome == NOT_TESTED and {item.why for item in once.missing} == {"fewer than 5 trials"}
-
-
-def test_chances_of_losing_trials_are_binomial() -> None:
-    assert p_works(0, 5) == pytest.approx(0.5**5) and p_works(2, 5) == 0.5
-    assert p_fails(0, 5) == 1.0 and p_fails(5, 5) == pytest.approx(0.05**5)

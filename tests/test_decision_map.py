@@ -17,7 +17,7 @@ from allocpool.campaign import campaign, hosts, sequential, tidy
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, LOOKS, OPEN
 from allocpool.files import write_atomically
 from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime import map_story, proof, story
+from allocpool.studies.realtime import proof, story
 from allocpool.studies.realtime.adaptive import Seen, of_interval
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, Launch, TrialRecord
@@ -210,15 +210,15 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     tables = tidy.tables_of(chosen.study, chosen.records())
     assert len(tables["map"]) == 24 and tables["trials"].empty
     assert set(maps.comparisons(tables["map"])["verdict"]) == {B_CHEAPER}
-    assert "pooling keeps up with a higher rate in 3, allocating in 0" in map_story.verdict(tables)
-    figure = map_story.decision_map(tables, (1_000.0, 1e6))
+    assert "pooling keeps up with a higher rate in 3, allocating in 0" in story.map_verdict(tables)
+    figure = story.decision_map(tables, (1_000.0, 1e6))
     titles = [axis.get_title() for axis in figure.axes]
     assert titles == ["G1, JDK 25\nwithin 100 ms"], "within 10 ms no trial shows anything"
     lines = [line for line in figure.axes[0].get_lines() if len(np.asarray(line.get_xdata())) == len(LIVES)]
     assert [line.get_linestyle() for line in lines] == ["-", "--"]
     alloc, pool = (np.asarray(line.get_ydata(), dtype=float) for line in lines)
     assert (pool > 2 * alloc).all()
-    assert len(map_story.table(tables)) == 6
+    assert len(story.map_table(tables)) == 6
     faster = tables["map"].assign(interval_ns=2 * tables["map"]["interval_ns"].min())
     for trials in (tables["map"], faster):
         bounded = maps.boundaries(trials)
@@ -227,10 +227,10 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
 
     # What is decided comes first.
     undecided = cells(adaptive(), adaptive(strategy="alloc"))
-    of_cells, mapped = story.verdict(undecided), map_story.verdict(tables)
+    of_cells, mapped = story.verdict(undecided), story.map_verdict(tables)
     assert of_cells.startswith("**Inconclusive.**") and not mapped.startswith("**Inconclusive.**")
     largest = {**tables, "map": tables["map"].assign(heap_mb=4096)}
-    assert story.conclusion(largest, undecided) == f"{map_story.verdict(largest)}\n\n{of_cells}"
+    assert story.conclusion(largest, undecided) == f"{story.map_verdict(largest)}\n\n{of_cells}"
     assert story.conclusion(tables, undecided) == of_cells, "the caption of a larger heap's map has its own verdict"
 
 
@@ -241,6 +241,6 @@ def test_the_map_of_the_largest_heap_is_shown_and_its_host_named(
     stored = pd.DataFrame({"host_id": ["other", "other", "third"], "heap_mb": [2048, 2048, 512]})
     monkeypatch.setattr(hosts, "tables_of_hosts", lambda *_: {"map": stored})
     own = pd.DataFrame({"heap_mb": [own_mb] if own_mb else []}, dtype="int64")
-    found, host = map_story.of_largest_heap({"map": own})
+    found, host = story.of_largest_heap({"map": own})
     assert bool(host) == elsewhere
     assert list(found["map"]["heap_mb"]) == ([2048, 2048] if elsewhere else [own_mb])

@@ -174,13 +174,13 @@ def machine(provenance: Mapping[str, Any]) -> str:
 
 def decision_map(measured: Measured) -> tuple[Figure, str]:
     """Draw which side keeps up by rate and messages alive; returns the figure and its caption."""
-    story = module_of("realtime", "map_story")
+    story = module_of("realtime", "story")
     left, elsewhere = story.of_largest_heap(store.stored("realtime", measured.profile)[0])
     if left["map"].empty:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
     with judged_by(measured.realtime_rule):
-        words = story.caption(left, elsewhere)
+        words = story.map_caption(left, elsewhere)
     return story.decision_map(left), words
 
 

@@ -44,14 +44,11 @@ _NEARLY, _MOST_LOST = 0.8, 0.99
 
 
 class Point(NamedTuple):
-    """A boundary, ns, and 95% around it; an end that trials do not bound is 0 or infinite. ``trials`` of which
-    ``losing`` lost."""
+    """A boundary, ns, and 95% around it; an end that trials do not bound is 0 or infinite."""
 
     estimate: float
     low: float
     high: float
-    trials: int
-    losing: int
 
 
 class Seen(NamedTuple):
@@ -100,7 +97,6 @@ def seen_of(row: Any) -> Seen:
 
 
 def live_in(row: Any) -> int:
-    """Return the messages alive in a trial."""
     return int(row.queue_size + row.stored_count)
 
 
@@ -159,7 +155,6 @@ class AdaptiveTrials:
 
     @property
     def gap(self) -> str | None:
-        """Why it decides nothing, or None."""
         if self.clustered:
             return "trials of searches, minutes apart"
         silent = f", besides {self.silent} in which the source stalled" if self.silent else ""
@@ -167,12 +162,10 @@ class AdaptiveTrials:
 
     @property
     def decides(self) -> bool:
-        """Whether there are enough of them."""
         return self.gap is None
 
     @property
     def used(self) -> tuple[Outcome, ...]:
-        """The trials up to the latest look."""
         return self.outcomes[: look_at(self.n) or self.n]
 
     @property
@@ -245,12 +238,10 @@ class Costs:
 
     @property
     def decides(self) -> bool:
-        """Whether there are enough of them."""
         return len(self.every_ns) >= FEWEST
 
     @property
     def used(self) -> tuple[float, ...]:
-        """The trials up to the latest look."""
         return self.every_ns[: look_at(len(self.every_ns)) or len(self.every_ns)]
 
 

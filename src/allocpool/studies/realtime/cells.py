@@ -24,8 +24,6 @@ from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RA
 from allocpool.studies.realtime.tables import ABOUT_ONE
 
 NDR, PDR, LOSES = "ndr", "pdr", "loses"
-_LEAST_LOST_PERCENT = 1e-4
-"""One in a million: what a trial that lost nothing counts as in a geometric mean of losses."""
 _ENDS = ("", "low_", "high_")
 _NUMBERS = (
     *(f"{goal}_{end}ns" for goal in (NDR, PDR) for end in _ENDS), *(f"lost_{end}percent" for end in _ENDS),
@@ -53,7 +51,6 @@ def usual_heap(rows: pd.DataFrame) -> pd.Series:
 
 
 def placed_of(done: pd.DataFrame, goal: str) -> AdaptiveTrials:
-    """Return the trials of one cell, for one goal."""
     seen = [seen_of(row) for row in records(done)]
     found = outcomes_of(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
     highest_ns = max((interval_ns for interval_ns, _ in found), default=math.nan)
@@ -77,7 +74,7 @@ def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
     every = compared["lost_ppm"].astype(float) / 1e4
     if answer["answer"] != LOSES or every.empty:
         return answer
-    spread = stats.geometric_interval(every.clip(lower=_LEAST_LOST_PERCENT))
+    spread = stats.geometric_interval(every.clip(lower=1e-4))  # a trial that lost nothing: one in a million
     ends = (math.nan, math.nan) if len(every) == 1 else (spread.low, min(100.0, spread.high))
     lost = {f"lost_{end}percent": value for end, value in zip(_ENDS, (spread.estimate, *ends), strict=True)}
     return answer | lost | {"compared_ns": COMPARISON_INTERVAL_NS, "every_lost": tuple(every)}

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
 import pandas as pd
-import scipy
+from scipy.stats import binom
 
 from allocpool import decisions, stats
 from allocpool.decisions import FEWEST, Comparison, effect_that_matters
@@ -35,8 +35,6 @@ _NOT_SHORTER = 0.9
 _RARE_FULL_S = {"B": 1_100.0, "C": 60.0}
 _RARE_LOST_PPM = 300.0
 """What is lost in that time in case B."""
-_FEWEST_FULL = 2
-"""Full collections from which on a trial reports how often they come."""
 _RARE_WITHIN = 2.0
 _LEAST_LOST_PPM = 1.0
 """What a trial that lost nothing counts as where losses are compared by their ratio."""
@@ -65,7 +63,6 @@ class Realtime:
 
     @classmethod
     def of(cls, cells: pd.DataFrame, trials: pd.DataFrame, set_up: str) -> Realtime:
-        """Return the cells and trials that belong to a set-up."""
         choices = cells[~cells["collector"].isin(CONTROLS)]
         return cls(with_families(choices, set_up, cells), with_families(finished(trials), set_up, cells), set_up)
 
@@ -109,8 +106,10 @@ class Realtime:
             min(1.0, len(few) * min(max(self._p_smaller(cell.row, rival.row, by) for rival in others) for cell in few))
             for few, others, by in ((smaller, rivals, 1.0), (rivals, smaller, effect_that_matters()))
         )
-        by_losses = self.set_up != PUBLISHED and self._by_losses(one.row, other.row)
-        compared = _lost_more(other.row, one.row) if by_losses else self._over(other.row.every_pdr, one.row.every_pdr)
+        compared = _NOTHING  # published figures are exact and need no likelihood
+        if self.set_up != PUBLISHED:
+            by_losses = self._by_losses(one.row, other.row)
+            compared = _lost_more(other.row, one.row) if by_losses else over([(other.row.every_pdr, one.row.every_pdr)])
         return Judged(other.label, one.label, compared, chances=(p, p_against), cells=cells)
 
     def _alone(self, test: Test, cells: Sequence[Any]) -> Judged:
@@ -137,7 +136,8 @@ class Realtime:
         p = min(1.0, len(usable) * min(for_it for for_it, _ in sides))
         p_against = max(against for _, against in sides) if complete else 1.0
         ends: list[Side] = [limit_ns or best.row.every_pdr.highest_ns, best.row.every_pdr]
-        compared = self._over(*(ends if keeps_up else reversed(ends)))
+        one, other = ends if keeps_up else ends[::-1]
+        compared = _NOTHING if self.set_up == PUBLISHED else over([(one, other)])
         return Judged(larger, smaller, compared, chances=(p, p_against), cells=(tuple(cells), ()))
 
     def _too_little(self, test: Test, row: Any) -> str | None:
@@ -149,10 +149,6 @@ class Realtime:
             return None if pd.notna(row.decides_long_pauses) and row.decides_long_pauses else _SAW_NONE
         highest_ns = row.every_pdr.highest_ns
         return None if highest_ns >= _NEARLY * test.value else f"tried up to {highest_ns:,.0f} ns"
-
-    def _over(self, larger: Side, smaller: Side) -> Comparison:
-        """By likelihood; published figures are exact and need none."""
-        return _NOTHING if self.set_up == PUBLISHED else over([(larger, smaller)])
 
     def _below(self, row: Any, limit_ns: float | None) -> Chances:
         """That a minimum sustainable inter-arrival time lies below a limit, or below the longest interval tried, and
@@ -189,7 +185,6 @@ def _exact(is_so: bool) -> Chances:
 
 
 def _lost_more(one: Any, other: Any) -> Comparison:
-    """Compare what two cells lost at one interval."""
     left, right = ([max(1e4 * lost, _LEAST_LOST_PPM) for lost in row.every_lost] for row in (one, other))
     return decisions.compare(left, right)
 
@@ -232,7 +227,6 @@ def _close(values: pd.Series, value: float) -> pd.Series:
 
 
 def _saw(trials: pd.DataFrame) -> pd.Series:
-    """Whether each trial saw what can decide of long pauses."""
     return trials["decides_long_pauses"].astype("boolean").fillna(False).astype(bool)
 
 
@@ -240,19 +234,13 @@ def _lacking(name: str, why: str) -> Judged:
     return Judged(name, "", _NOTHING, gaps=(Missing(name, why),))
 
 
+def _ordered(larger: str, smaller: str, found: Comparison, by: float = 1.0) -> Judged:
+    return Judged(larger, smaller, found, chances=(found.p_above(), found.p_below(by)))
+
+
 _FEW = f"fewer than {FEWEST} trials"
-SAFE, EDGE = 0.05, 0.5
+_SAFE, _EDGE = 0.05, 0.5
 """Chances of a loss: at an interval that one would choose; where every other trial loses."""
-
-
-def p_works(losing: int, trials: int) -> float:
-    """Return the chance that so few of the trials lose, did at least every other one."""
-    return float(scipy.stats.binom.cdf(losing, trials, EDGE)) if trials else 1.0
-
-
-def p_fails(losing: int, trials: int) -> float:
-    """Return the chance that so many of them lose, did at most one in twenty."""
-    return float(scipy.stats.binom.sf(losing - 1, trials, SAFE)) if trials else 1.0
 
 
 def _longer_queue(data: Realtime) -> Evidence:
@@ -271,9 +259,9 @@ def _longer_queue(data: Realtime) -> Evidence:
                                          shorter if len(trials) < len(longer) else _FEW))  # fmt: skip
                 continue
             losing = int((trials["lost_ppm"].astype(float) > 0).sum())
-            chances = p_works(losing, len(trials)), p_fails(losing, len(trials))
+            works, fails = binom.cdf(losing, len(trials), _EDGE), binom.sf(losing - 1, len(trials), _SAFE)
             found = f"{name}, {losing} of {len(trials)} trials lose"
-            expected.append(Judged("a loss in every other trial", found, _NOTHING, chances=chances))
+            expected.append(Judged("a loss in every other trial", found, _NOTHING, chances=(works, fails)))
     missing = [] if len(rows) else [Missing("CMS", NOT_PART.word)]
     if rows.empty or not (rows["intermediate_factor"] > 0).any():
         missing.append(Missing("an intermediate queue in C", NOT_PART.word))
@@ -306,13 +294,14 @@ def _less_but_not_cured(
     usual, larger = ([max(ppm, _LEAST_LOST_PPM) for ppm in side] for side in (usual_ppm, larger_ppm))
     limit_ppm = 1e6 * PDR_LOSS_RATIO
     less, cured = decisions.compare(usual, larger), decisions.compare(larger, [limit_ppm] * len(larger))
-    chances = [(less.p_above(), less.p_below(1 / effect_that_matters())), (cured.p_above(), cured.p_below())]
-    if data.set_up == PUBLISHED:
-        chances = [_exact(larger < usual), _exact(larger[0] > limit_ppm)]
-    return [
-        Judged(f"loss of {cell}", "that with five times the heap", less, chances=chances[0]),
-        Judged(f"loss of {cell} with five times the heap", _percent(limit_ppm), cured, chances=chances[1]),
+    found = [
+        _ordered(f"loss of {cell}", "that with five times the heap", less, 1 / effect_that_matters()),
+        _ordered(f"loss of {cell} with five times the heap", _percent(limit_ppm), cured),
     ]
+    if data.set_up != PUBLISHED:
+        return found
+    exact = _exact(larger < usual), _exact(larger[0] > limit_ppm)
+    return [replace(one, chances=chances) for one, chances in zip(found, exact, strict=True)]
 
 
 def _rarer_not_shorter(cell: str, usual: pd.DataFrame, larger: pd.DataFrame) -> list[Judged]:
@@ -323,14 +312,13 @@ def _rarer_not_shorter(cell: str, usual: pd.DataFrame, larger: pd.DataFrame) -> 
         return []
     many, few = ((side["gc_pauses"].astype(float) / side["seconds"]).tolist() for side in sides)
     usual_ms, larger_ms = (side["gc_pause_max_ms"].astype(float) for side in sides)
-    rarer = decisions.compare(many, few)
-    longer = decisions.compare(larger_ms.tolist(), (_NOT_SHORTER * usual_ms).tolist())
+    rarer, longer = decisions.compare(many, few), decisions.compare(larger_ms, _NOT_SHORTER * usual_ms)
+    name, limit = f"longest pause of {cell} with five times the heap", f"{_NOT_SHORTER:g} times the usual one"
+    beyond = 1 / effect_that_matters()
     return [
-        Judged(f"pauses a second of {cell}", "those with five times the heap", rarer,
-               chances=(rarer.p_above(), rarer.p_below(1 / effect_that_matters()))),
-        Judged(f"longest pause of {cell} with five times the heap", f"{_NOT_SHORTER:g} times the usual one", longer,
-               chances=(longer.p_above(), longer.p_below())),
-    ]  # fmt: skip
+        _ordered(f"pauses a second of {cell}", "those with five times the heap", rarer, beyond),
+        _ordered(name, limit, longer),
+    ]
 
 
 def _rare_full_collections(data: Realtime) -> Evidence:
@@ -340,14 +328,12 @@ def _rare_full_collections(data: Realtime) -> Evidence:
     for key, group in rows.groupby(list(CONFIGURATION), observed=True) if len(rows) else ():
         said_s, name = _RARE_FULL_S[str(key[-1])], " ".join(map(str, key))
         least_s, most_s = _between_majors_s(group)
-        seen = most_s.notna()
+        seen, why = most_s.notna(), ""
         if not (seen | (least_s > _RARE_WITHIN * said_s)).all():
             lasted_s = (group["seconds"].astype(float) / group["scale"].astype(float)).min()
             why = f"lasted {lasted_s:,.0f} s at scale 1 and saw fewer than two full collections"
-            expected.append(_lacking(name, why))
-            continue
-        if len(group) < FEWEST:
-            expected.append(_lacking(name, _FEW))
+        if why or len(group) < FEWEST:
+            expected.append(_lacking(name, why or _FEW))
             continue
         least = decisions.compare_with(least_s.tolist(), said_s)
         chances = 1.0, least.p_above(_RARE_WITHIN)
@@ -377,7 +363,7 @@ def _between_majors_s(trials: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     lasted_s = trials["seconds"].astype(float) / trials["scale"].astype(float)
     majors = trials["majors"].astype(float).fillna(0)
     ended_by_one = (majors > 0) & ~trials["cap_reached"].astype("boolean").fillna(True).astype(bool)
-    return lasted_s / (majors + 1 - ended_by_one), (lasted_s / (majors - 1)).where(majors >= _FEWEST_FULL)
+    return lasted_s / (majors + 1 - ended_by_one), (lasted_s / (majors - 1)).where(majors >= 2)
 
 
 @cache
@@ -409,7 +395,6 @@ def evaluate(cells: pd.DataFrame, trials: pd.DataFrame) -> list[Verdict]:
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
-    """Return the verdicts of a campaign, on what it left, as its page and the first page show them."""
     swept = settings.get("sweeps")
     trials = sweep_trials(tables["trials"], settings["scale"], swept["interval_ns"]) if swept else tables["trials"]
     return evaluate(realtime_cells(tables), trials)

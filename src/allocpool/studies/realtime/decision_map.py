@@ -58,8 +58,7 @@ def boundary_at(
         return None
     used = look_at(len(found)) or len(found)
     found = found[:used]
-    losing = sum(lost for _, _, lost in found)
-    if losing in (0, used):
+    if sum(lost for _, _, lost in found) in (0, used):
         return None
     fitted = _fitted(found, lives)
     likely = fitted.likely - fitted.likely.max()
@@ -69,7 +68,7 @@ def boundary_at(
     beyond = (fitted.ends[0] + 2 * fitted.grain, fitted.ends[1] - 2 * fitted.grain)
     return Point(
         math.exp(float(here[likely.argmax()])), 0.0 if low < beyond[0] else math.exp(low),
-        math.inf if high > beyond[1] else math.exp(high), used, losing,
+        math.inf if high > beyond[1] else math.exp(high),
     )  # fmt: skip
 
 
@@ -133,17 +132,13 @@ class BoundaryJudge:
         one, other = (boundary_at(tuple(side), self.lives, self.live, self.deadline_ms, alpha) for side in (a, b))
         if one is None or other is None:
             return adaptive.too_few(n, effect, alpha, max(1, FEWEST_TRIALS - n))
-        middle, low, high = difference(one, other)
+        (left, left_low, left_high), (right, right_low, right_high) = (
+            [math.log(part) if part > 0 else -math.inf for part in point] for point in (one, other)
+        )
+        middle = left - right
+        low = middle - math.hypot(left - left_low, right_high - right)
+        high = middle + math.hypot(left_high - left, right - right_low)
         return adaptive.of_interval(middle, low, high, n, effect, alpha)
-
-
-def difference(one: Point, other: Point) -> tuple[float, float, float]:
-    """Return the logarithm of the ratio of two boundaries, with the ends of its interval."""
-    (a, a_low, a_high), (b, b_low, b_high) = (
-        tuple(math.log(part) if part > 0 else -math.inf for part in (point.estimate, point.low, point.high))
-        for point in (one, other)
-    )
-    return a - b, a - b - math.hypot(a - a_low, b_high - b), a - b + math.hypot(a_high - a, b - b_low)
 
 
 @dataclass(frozen=True)
@@ -271,8 +266,7 @@ def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
 
     Columns: ``edge_ns`` with ``edge_low_ns`` and ``edge_high_ns`` (minimum sustainable inter-arrival time, 95% whenever
     one looks; 0 and infinite: not bounded); ``at_least``: the fit puts it below the shortest interval tried there,
-    which stands for it; ``trials`` with an outcome for the deadline, ``losing`` ones, ``silent`` ones, in which the
-    source stalled for half of it; ``gap``: why there is no figure.
+    which stands for it; ``gap``: why there is no figure.
     """
     rows = []
     lives = lives_of(trials)
@@ -280,22 +274,20 @@ def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
         found = [lost for trial in side.seen if (lost := trial.lost(deadline_ms)) is not None]
         for live in lives:
             point = None if live in side.gaps else boundary_at(side.seen, lives, live, deadline_ms)
-            edge_ns, low_ns, high_ns = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
+            edge_ns, low_ns, high_ns = point or (math.nan,) * 3
             tried_ns = min((trial.interval_ns for trial in side.seen if trial.live == live), default=math.nan)
             rows.append([
                 configuration, strategy, deadline_ms, live, tried_ns if edge_ns < tried_ns else edge_ns, low_ns,
-                high_ns, edge_ns < tried_ns, len(found), sum(found), len(side.seen) - len(found),
-                side.gaps.get(live) or (None if point else _no_boundary(found)),
+                high_ns, edge_ns < tried_ns, side.gaps.get(live) or (None if point else _no_boundary(found)),
             ])  # fmt: skip
     columns = [
         "configuration", "strategy", "deadline_ms", "live_messages", "edge_ns", "edge_low_ns", "edge_high_ns",
-        "at_least", "trials", "losing", "silent", "gap",
+        "at_least", "gap",
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
 
 
 def lives_of(trials: pd.DataFrame) -> tuple[int, ...]:
-    """Return the live sets of a map, rising."""
     return tuple(sorted({live_in(row) for row in records(trials)}))
 
 

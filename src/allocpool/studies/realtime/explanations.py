@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from allocpool.campaign import tidy
 from allocpool.decisions import effect_that_matters
 from allocpool.evidence.ablation import Ablation, ChangedComparison, Judged, failed, judge
 from allocpool.evidence.claims import OTHER_WAY, Verdict
@@ -35,37 +35,30 @@ class _Place(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One thing that is changed about the cells of a comparison that have one of these strategies.
-
-    ``configuration``: fields of `Configuration`; ``cell``: strategy or case; ``heap`` (of Java) and ``queue``: times as
-    large; ``work``: the boundary is what the work takes, by the batch path of the same trials.
-    """
+    """One thing that is changed about the cells of a comparison that have one of these strategies: fields of
+    `Configuration`, of `Cell` or of `_Place`. ``work``: the boundary is what the work takes, by the batch path."""
 
     words: str
-    configuration: Mapping[str, Any] = MappingProxyType({})
-    cell: Mapping[str, str] = MappingProxyType({})
-    heap: float = 1.0
-    queue: float = 1.0
+    to: dict[str, Any]
     strategies: Sequence[str] = ("alloc", "mix", "pool")
-    work: bool = False
 
     def of(self, place: _Place | float, configurations: Mapping[str, Configuration]) -> _Place | float:
         """Return the cell after the change; the same where it has nothing to change, as a limit has not."""
         if isinstance(place, float) or place.cell.strategy not in self.strategies:
             return place
         configuration = configurations[place.cell.configuration]
-        heap = place.heap if configuration.language == "cpp" else place.heap * self.heap
-        label = configuration.model_copy(update=dict(self.configuration)).label
-        return _Place(place.cell._replace(configuration=label, **self.cell), heap, place.queue * self.queue, self.work)
+        to = {name: value for name, value in self.to.items() if name != "heap" or configuration.language == "java"}
+        label = configuration.model_copy(update=tidy.pick(to.keys() & Configuration.model_fields.keys(), to)).label
+        cell = place.cell._replace(configuration=label, **tidy.pick(to.keys() & {"strategy", "case"}, to))
+        return place._replace(cell=cell, **tidy.pick(to.keys() & {"heap", "queue", "work"}, to))
 
 
-_POOLS = ("mix", "pool")
-SMALL = Change("the pool is small (mix)", cell={"strategy": "mix"}, strategies=("pool",))
-SEQUENTIAL = Change("the pool lies in the order in which it was made", {"pool_order": "fresh"}, strategies=_POOLS)
-ROOMY = Change(f"the heap is {LARGER_HEAP:g} times as large", heap=LARGER_HEAP)
-PATIENT = Change(f"the input queue is {LONGER_QUEUE:g} times as long", queue=LONGER_QUEUE)
-FEW_ALIVE = Change(f"{CASES['B'] / CASES['C']:.0%} as much is alive (case B)", cell={"case": "B"})
-WORK_ALONE = Change("nothing but the work takes time", work=True)
+SMALL = Change("the pool is small (mix)", {"strategy": "mix"}, ("pool",))
+SEQUENTIAL = Change("the pool lies in the order in which it was made", {"pool_order": "fresh"}, ("mix", "pool"))
+ROOMY = Change(f"the heap is {LARGER_HEAP:g} times as large", {"heap": LARGER_HEAP})
+PATIENT = Change(f"the input queue is {LONGER_QUEUE:g} times as long", {"queue": LONGER_QUEUE})
+FEW_ALIVE = Change(f"{CASES['B'] / CASES['C']:.0%} as much is alive (case B)", {"case": "B"})
+WORK_ALONE = Change("nothing but the work takes time", {"work": True})
 
 EXPLANATIONS = {
     "pool-everywhere-realtime": (SMALL, SEQUENTIAL, ROOMY, PATIENT, WORK_ALONE),
@@ -86,14 +79,14 @@ def of_claims(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, verdicts:
     }
     asked = []
     for verdict in failed(verdicts):
-        data = Realtime.of(cells, every.iloc[:0], verdict.set_up)
-        for one, other in _reversed(verdict, data) if verdict.claim.id in EXPLANATIONS else ():
-            words = f"{f'{one:g} ns' if isinstance(one, float) else one.cell} over {other.cell}"
-            for change in EXPLANATIONS[verdict.claim.id]:
-                after = change.of(one, configurations), change.of(other, configurations)
-                if after != (one, other):
+        changes = EXPLANATIONS.get(verdict.claim.id, ())
+        for pair in _reversed(verdict, Realtime.of(cells, every.iloc[:0], verdict.set_up)) if changes else ():
+            words = f"{f'{pair[0]:g} ns' if isinstance(pair[0], float) else pair[0].cell} over {pair[1].cell}"
+            for change in changes:
+                after = change.of(pair[0], configurations), change.of(pair[1], configurations)
+                if after != pair:
                     result = ChangedComparison(verdict.claim.text, verdict.set_up, words, change.words)
-                    asked.append((result, _judged((one, other), after, found)))
+                    asked.append((result, _judged(pair, after, found)))
     return judge(asked)
 
 
@@ -109,31 +102,22 @@ def _reversed(verdict: Verdict, data: Realtime) -> Iterator[tuple[_Place | float
 
 
 def _by_place(trials: pd.DataFrame) -> dict[_Place, Boundary]:
-    heap, queue = trials["heap_factor"].astype(float).fillna(1.0), trials["queue_factor"].astype(float)
-    factors = trials.assign(heap=heap.round(1), queue=queue.round(1))
+    factors = trials[["heap_factor", "queue_factor"]].astype(float).fillna(1.0).round(1)
     found: dict[_Place, Boundary] = {}
-    groups: Any = factors.groupby([*CONFIGURATION, "heap", "queue"], observed=True)
-    for (*cell, heap_factor, queue_factor), group in groups:
-        place = _Place(Cell(*map(str, cell)), float(heap_factor), float(queue_factor))
-        in_order = group.sort_values("block", kind="stable")
+    groups: Any = trials.assign(**factors).groupby([*CONFIGURATION, *factors], observed=True)
+    for (*cell, heap, queue), group in groups:
+        place, in_order = _Place(Cell(*map(str, cell)), heap, queue), group.sort_values("block", kind="stable")
         found[place] = placed_of(in_order, PDR)
         found[place._replace(work=True)] = Costs(tuple(in_order["prologue_ns_per_packet"].astype(float).dropna()))
     return found
 
 
-def _judged(
-    before: tuple[_Place | float, _Place | float],
-    after: tuple[_Place | float, _Place | float],
-    found: Mapping[_Place, Boundary],
-) -> Judged:
+def _judged(before: Sequence[_Place | float], after: Sequence[_Place | float], found: Mapping[_Place, Side]) -> Judged:
     def side(place: _Place | float) -> Side:
-        # At about a limit is what claims allow, too.
-        return effect_that_matters() * place if isinstance(place, float) else found.get(place, _NONE)
+        if isinstance(place, float):
+            return effect_that_matters() * place  # at about a limit is what claims allow, too
+        return found.get(place, AdaptiveTrials((), 0, math.nan))
 
-    ratios = [[(side(one), side(other))] for one, other in (before, after)]
-    larger, smaller = zip(before, after, strict=True)
-    moved = [(side(now), side(was)) for was, now in (larger, smaller[::-1]) if was != now]
-    return Judged(*(partial(over, pairs) for pairs in (*ratios, moved)))
-
-
-_NONE = AdaptiveTrials((), 0, math.nan)
+    (larger, smaller), (then_larger, then_smaller) = (map(side, places) for places in (before, after))
+    moved = [(then_larger, larger)] * (before[0] != after[0]) + [(smaller, then_smaller)] * (before[1] != after[1])
+    return Judged(*(partial(over, pairs) for pairs in ([(larger, smaller)], [(then_larger, then_smaller)], moved)))

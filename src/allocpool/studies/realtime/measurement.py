@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from typing_extensions import TypedDict
 
@@ -10,6 +10,9 @@ from allocpool.trial.measurement import CpuTime, Iteration, Outcome
 
 Delays = list[tuple[int, int]]
 """(index, count) of every bucket of the delays' HdrHistogram that is not empty."""
+SourceAccount = dict[str, Any]
+Consumption = dict[str, Any]
+"""Counters of source and consumer, the warm-up included: the fields of ``ap_source_account`` and ``ap_consumption``."""
 
 
 class Burst(NamedTuple):
@@ -35,43 +38,6 @@ class Sample(NamedTuple):
     time_ns: int
     generated: int
     lost: int
-
-
-class SourceAccount(TypedDict):
-    """The source's counters, its warm-up included: the fields of ``ap_source_account``."""
-
-    generated: int
-    lost: int
-    left: int
-    warmup_generated: int
-    warmup_lost: int
-    warmup_left: int
-    pushed: int
-    last_pushed: int
-    t0_ns: int
-    end_ns: int
-    slip_total_ns: int
-    cpu_ns: int
-    clock_drift_ppm: float
-    clock_max_error_ns: float
-    clock_is_tsc: int
-    pinned: int
-    processor: int
-    moves: int
-
-
-class Consumption(TypedDict):
-    """The consumer's counters, its warm-up included: the fields of ``ap_consumption``."""
-
-    received: int
-    warmup_received: int
-    missing: int
-    warmup_missing: int
-    last_sequence: int
-    start_ns: int
-    measured_start_ns: int
-    end_ns: int
-    stalled_ns: int
 
 
 class RingCounters(TypedDict):
@@ -112,8 +78,6 @@ class Placement(TypedDict):
 
 
 class SourceRun(TypedDict):
-    """One run of the source against a consumer."""
-
     interval_ns: float
     capacity: int
     warmup_ticks: int
@@ -141,24 +105,16 @@ class Window(SourceRun):
 
 
 class Processed(TypedDict):
-    """What a processor reports at the end."""
-
     counts: dict[str, int]
     checksum: str
     peak_rss_mb: float
 
 
-class Prologue(TypedDict):
-    """Iterations by the batch path before the source starts."""
-
-    fill: list[Iteration]
-    warmup: list[Iteration]
-
-
 class LiveMeasurement(Window, Processed):
     """A window with all that is around it in its process."""
 
-    prologue: Prologue
+    prologue: dict[str, list[Iteration]]
+    """``fill`` and ``warmup``: iterations by the batch path before the source starts."""
 
 
 class RealtimeMeasurement(LiveMeasurement):

@@ -10,7 +10,6 @@ import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -25,13 +24,11 @@ from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 FILE, CELLS_FILE = "decision_map.csv", "adaptive_cells.csv"
 SEED = 20_190_117
 DESIGN = maps.Design((1_000, 8_000, 30_000, 80_000), 100.0, 10_000.0, maps.deadlines_of(100.0))
-TRUTHS: Mapping[str, Mapping[str, Sequence[float]]] = MappingProxyType(
-    {
-        "the same": {"alloc": (300, 350, 450, 700), "pool": (300, 350, 450, 700)},
-        "straight": {"alloc": (300, 600, 1_000, 1_500), "pool": (280, 300, 320, 340)},
-        "bent": {"alloc": (300, 330, 700, 3_000), "pool": (320, 330, 340, 400)},
-    }
-)
+TRUTHS: dict[str, dict[str, Sequence[float]]] = {
+    "the same": {"alloc": (300, 350, 450, 700), "pool": (300, 350, 450, 700)},
+    "straight": {"alloc": (300, 600, 1_000, 1_500), "pool": (280, 300, 320, 340)},
+    "bent": {"alloc": (300, 330, 700, 3_000), "pool": (320, 330, 340, 400)},
+}
 """Smallest intervals, ns, at the live sets of `DESIGN`."""
 WIDTHS = (0.05, 0.4)
 """Of the soft edge: nine in ten of the change from losing to not losing lie within."""
@@ -103,7 +100,6 @@ def _once(
 
 
 def _is_wrong(verdict: str, ratio: float) -> bool:
-    """Whether a verdict on two boundaries is wrong, whose true ratio is given."""
     return {
         A_CHEAPER: ratio >= 1, B_CHEAPER: ratio <= 1, EQUIVALENT: max(ratio, 1 / ratio) > EFFECT, OPEN: False,
     }[verdict]  # fmt: skip
@@ -171,19 +167,14 @@ def _two_cells(ratio: float, width: float, n: int, rng: np.random.Generator) -> 
 
 
 def main(repetitions: int) -> None:
-    """Simulate the tables."""
     folder = home.home() / "data" / "simulated"
     folder.mkdir(parents=True, exist_ok=True)
     errors(repetitions).to_csv(folder / FILE, index=False, float_format="%.4g")
-    cell_errors(_CELLS * repetitions).to_csv(folder / CELLS_FILE, index=False, float_format="%.4g")
-
-
-_CELLS = 25
-"""Pairs of cells for each map: they take so much less time."""
+    # Pairs of cells take so much less time than a map.
+    cell_errors(25 * repetitions).to_csv(folder / CELLS_FILE, index=False, float_format="%.4g")
 
 
 def load(file: str = FILE) -> pd.DataFrame:
-    """Return a table, as it was made last."""
     return pd.read_csv(home.home() / "data" / "simulated" / file)
 
 

@@ -112,7 +112,8 @@ class LiveSpec(PacketsSpec):
         lap = lap_packets(self.pool_size, self.queue_size, self.stored_count, self.pool_reuse)
         seconds = min(cap_seconds, max(seconds, self.min_laps * lap * interval_ns / 1e9))
         waits = self.major_collections > 0 and self.language == "java"
-        return self.warmup_seconds + ((seconds + cap_seconds) / 2 if waits else seconds) + _STRETCH_S
+        # 0.2 s: calibration of the source's clock, draining of the queue, the counters.
+        return self.warmup_seconds + ((seconds + cap_seconds) / 2 if waits else seconds) + 0.2
 
 
 class RealtimeSpec(LiveSpec):
@@ -141,7 +142,7 @@ class RealtimeSpec(LiveSpec):
     stall_ms: float = Field(default=0.0, ge=0, description="for so long; 0: never")
 
     def longest_seconds(self) -> float:
-        return _GRACE_S + 3 * (self.cap_seconds + self.warmup_seconds + self.prologue_seconds)
+        return 60.0 + 3 * (self.cap_seconds + self.warmup_seconds + self.prologue_seconds)
 
     def expected_seconds(self) -> float:
         return self.set_up_seconds() + self.window_seconds(self.seconds, self.cap_seconds, self.interval_ns)
@@ -158,8 +159,3 @@ class RealtimeSpec(LiveSpec):
         if self.seconds * 1e9 < self.interval_ns:
             raise ValueError(f"seconds {self.seconds:g} is shorter than one interval of {self.interval_ns:g} ns")
         return self
-
-
-_STRETCH_S = 0.2
-"""Calibration of the source's clock, draining of the queue, the counters."""
-_GRACE_S = 60.0

@@ -39,8 +39,6 @@ _Factors = tuple[Annotated[float, Field(gt=0)], ...]
 
 
 class _Part(BaseModel):
-    """A part of the campaign."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     configurations: tuple[ConfigurationKey, ...] = ()
@@ -116,7 +114,6 @@ class MapPart(_Part):
 
     @property
     def design(self) -> maps.Design:
-        """Where its trials may be placed."""
         return maps.Design(self.live_messages, self.low_ns, self.high_ns, maps.deadlines_of(self.deadline_ms))
 
 
@@ -224,7 +221,6 @@ class RealtimeProfile(StudyProfile):
         return self
 
     def offered(self) -> dict[str, list[StrategyName]]:
-        """Return the strategies of each configuration."""
         found: dict[str, list[StrategyName]] = {text: [] for text in self.configurations}
         for text, strategy in itertools.product(found, self.strategies):
             configuration = Configuration.parse(text)
@@ -326,7 +322,6 @@ def _long_trials(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
 
 
 def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
-    """Plan the single trials at one interval of one block."""
     part = profile.sweeps
     usual_ms = profile.input_queue_ms
     points = {(factor * usual_ms, 0.0, 1.0): None for factor in part.queue_factors}

@@ -144,7 +144,6 @@ def seconds_of(figures: Figures) -> float:
 
 
 def measured_bursts(run: LiveMeasurement) -> list[Burst]:
-    """Return the bursts of losses after the warm-up."""
     return [burst for burst in run["bursts"] if burst.start_sequence >= run["warmup_ticks"]]
 
 
@@ -160,7 +159,6 @@ def _decides_long_pauses(row: Mapping[str, Any]) -> bool:
 
 
 def trial_columns(trial: tidy.Trial[RealtimeMeasurement]) -> Row:
-    """Return the row of one real-time trial in table ``trials``."""
     record, spec, measured = trial.record, trial.record.spec, trial.measurement
     usual_mb = scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if spec["heap_mb"] else None
     row = {
@@ -211,14 +209,7 @@ ABOUT_ONE = 0.95, 1.05
 
 
 def is_about_one(factor: float) -> bool:
-    """Return whether a factor is one but for rounding."""
     return ABOUT_ONE[0] <= factor <= ABOUT_ONE[1]
-
-
-def _is_changed(row: Mapping[str, Any]) -> bool:
-    """Whether one thing is changed about an adaptive cell: heap, input queue, or an option of its configuration."""
-    as_published = is_about_one(row["heap_factor"] or 1.0) and is_about_one(_queue_factor(row))
-    return not as_published or bool(options_on(SimpleNamespace(**row)))
 
 
 @lru_cache(maxsize=1024)
@@ -260,12 +251,12 @@ def _rows_of(record: TrialRecord) -> tidy.Rows:
     if is_of_map(record):
         return {"map": [row]}
     if is_placed(record):
-        return {"changed" if _is_changed(row) else "adaptive": [row]}
+        is_usual = is_about_one(row["heap_factor"] or 1.0) and is_about_one(_queue_factor(row))
+        return {"adaptive" if is_usual and not options_on(SimpleNamespace(**row)) else "changed": [row]}
     return {"trials": [row], **(_event_rows(record, trial.measurement) if trial.measurement else {})}
 
 
 def tidy_realtime(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Return the tables of these trials, checked against their schemas."""
     return tidy.frames(records, _rows_of, SCHEMAS)
 
 

@@ -66,7 +66,6 @@ class Machine:
         return self._launcher.refusal(spec)
 
     def recorded(self, spec: MessagesSpec) -> Measured | None:
-        """Return what a trial on record measured, or None."""
         record = read_record(self._task(spec).folder)
         return None if record is None else _measured(record)
 
@@ -142,12 +141,10 @@ class Advice:
 
     @property
     def by_losses(self) -> bool:
-        """Whether losses decide, not cost."""
         return findings.LOSES in self.of.standings(self.place)
 
     @property
     def neither(self) -> bool:
-        """Whether neither side keeps up with the reader's rate."""
         return self.of.standings(self.place) == findings.NEITHER_HOLDS
 
     @cached_property
@@ -165,7 +162,6 @@ class Advice:
 
     @cached_property
     def turns(self) -> tuple[course.Turn, ...]:
-        """What turns the answer, by parameter and direction."""
         tried = (course.turn_of(self.of, self.collector, name, way) for name, way in course.DIRECTIONS)
         return () if self.answer == findings.UNDECIDED else tuple(tried)
 
@@ -242,7 +238,6 @@ class Advice:
 
 
 def figures_of(of: Findings, cell: Cell) -> Figures:
-    """Return the figures of a strategy; ``cell`` is the one as fast as it goes."""
     paced = of.paced(cell)
     medians: dict[str, float] = {}
     for names, trials in ((_FREE, of.ok(cell)), (_PACED, of.ok(paced)), (_MEMORY, of.ok(paced) or of.ok(cell))):

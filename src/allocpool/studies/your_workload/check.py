@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from allocpool import home
 from allocpool.campaign.hosts import called
-from allocpool.campaign.tidy import rows_of
 from allocpool.machine.host import Host
 from allocpool.stats import ends, significant
 from allocpool.studies.your_workload.advice import EFFECT, INTERRUPTED, Advice, Machine, advise
@@ -75,7 +75,6 @@ def _path() -> Path:
 
 
 def load() -> pd.DataFrame:
-    """Return what was checked, in the order of `WORKLOADS`."""
     return pd.read_csv(_path()) if _path().exists() else pd.DataFrame()
 
 
@@ -93,20 +92,15 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     if rows.empty:
         return rows
 
-    def shown(row: dict[str, Any], prefix: str) -> str:
-        ratio, low, high, n = (row[f"{prefix}{part}"] for part in EFFECT)
-        return f"{significant(ratio)} ({ends(low, high)}), n = {n}"
+    def shown(prefix: str) -> list[str]:
+        effects = rows[[f"{prefix}{part}" for part in EFFECT]].itertuples(index=False)
+        return [f"{significant(ratio)} ({ends(low, high)}), n = {n}" for ratio, low, high, n in effects]
 
-    def outcome(row: dict[str, Any]) -> str:
-        answers = {row["advice"], row["at_length"]}
-        return OPEN if UNDECIDED in answers else AGREE if len(answers) == 1 else DISAGREE
-
-    return pd.DataFrame([
-        {
-            "workload": row["workload"], "outcome": outcome(row),
-            "advice": row["advice"], "alloc over pool": shown(row, ""), "at length": row["at_length"],
-            "at length, alloc over pool": shown(row, "long_"), "minutes": row["minutes"],
-            "long minutes": row["long_minutes"], "machine": called(row["processor"], row["host_id"]),
-        }
-        for row in rows_of(rows.round({"minutes": 1, "long_minutes": 1}))
-    ])  # fmt: skip
+    inconclusive = (rows[["advice", "at_length"]] == UNDECIDED).any(axis=1)
+    agree = rows["advice"] == rows["at_length"]
+    return pd.DataFrame({
+        "workload": rows["workload"], "outcome": np.select([inconclusive, agree], [OPEN, AGREE], DISAGREE),
+        "advice": rows["advice"], "alloc over pool": shown(""), "at length": rows["at_length"],
+        "at length, alloc over pool": shown("long_"), "minutes": rows["minutes"].round(1),
+        "long minutes": rows["long_minutes"].round(1), "machine": map(called, rows["processor"], rows["host_id"]),
+    })  # fmt: skip

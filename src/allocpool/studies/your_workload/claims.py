@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
-from allocpool.decisions import Comparison, compare, compare_products, effect_that_matters
+from allocpool.decisions import compare, compare_products
 from allocpool.evidence import claims
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.declared import Cell, Cells, claims_of
@@ -70,7 +69,6 @@ def pairs(trials: pd.DataFrame, one: str, other: str) -> Iterator[tuple[pd.Serie
 
 
 def label_of(facts: pd.Series) -> str:
-    """Return a set-up as readers see it."""
     shown = [
         str(facts["configuration"]),
         f"{facts['mean_bytes']:,.0f} bytes{' in the mean' if ',' in str(facts['sizes']) else ''}",
@@ -103,24 +101,12 @@ def cells_of(trials: pd.DataFrame) -> Cells:
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any] | None = None) -> list[Verdict]:
-    """Judge every claim by a campaign's tables."""
     return claims.evaluate(CLAIMS, cells_of(tables["trials"]))
 
 
-class Alike(NamedTuple):
-    """One configuration: allocation over the pool, as packets and as messages, the second over the first, and a larger
-    pool of packets over the pool. ``costs``: the numerators and the denominators of ``apart``."""
-
-    configuration: str
-    packets: Comparison
-    messages: Comparison
-    apart: Comparison
-    larger: Comparison
-    costs: tuple[tuple[pd.Series, ...], tuple[pd.Series, ...]]
-
-
-def alike(messages: pd.DataFrame, packets: pd.DataFrame) -> list[Alike]:
-    """Return every set-up of ``messages`` (table ``trials``) that ``packets`` (batch trials) has too, both measured."""
+def alike(messages: pd.DataFrame, packets: pd.DataFrame) -> pd.DataFrame:
+    """Return every set-up that ``messages`` (table ``trials``) and ``packets`` (batch trials) both measured: the ratios
+    of the two programs, the second over the first, and whether they agree."""
     found = []
     batch = packets[packets["case"] == CASE].assign(cpu_ns_per_message=packets["cpu_ns_per_packet"])
     for facts, our_alloc, our_pool in pairs(messages, "alloc", "pool"):
@@ -132,35 +118,11 @@ def alike(messages: pd.DataFrame, packets: pd.DataFrame) -> list[Alike]:
             same = same[(same[column] == facts[ours]).fillna(False).astype(bool)]
         alloc, pool, larger = (costs(same[same["strategy"] == name]) for name in STRATEGIES)
         if len(alloc) and len(pool):
-            sides = (our_alloc, pool), (our_pool, alloc)
-            ours_and_theirs = compare(alloc, pool), compare(our_alloc, our_pool), compare_products(*sides)
-            found.append(Alike(str(facts["configuration"]), *ours_and_theirs, compare(larger, pool), sides))
-    return found
-
-
-def alike_table(found: list[Alike]) -> pd.DataFrame:
-    """Return a row per configuration, and one for their mean, with the verdict whether the two programs agree."""
-    if not found:
-        return pd.DataFrame()
-    rows = pd.DataFrame({
-        "configuration": [each.configuration for each in found],
-        "alloc / pool, packets": [each.packets.text() for each in found],
-        "alloc / pool, messages": [each.messages.text() for each in found],
-        "larger pool / pool, packets": [each.larger.text() for each in found],
-    })  # fmt: skip
-    apart = [*(each.apart for each in found), _together(found)]
-    return pd.concat([rows, pd.DataFrame({"configuration": ["mean"]})], ignore_index=True).assign(**{
-        "messages / packets": [one.text() for one in apart],
-        "the two": ["agree" if one.equivalent else "differ" if one.direction else "inconclusive" for one in apart],
-    })  # fmt: skip
-
-
-def _together(found: list[Alike]) -> Comparison:
-    """The geometric mean over configurations of messages over packets, judged as one comparison."""
-    tops, bottoms = (sum((each.costs[k] for each in found), ()) for k in (0, 1))
-    effect, root = effect_that_matters(), 1 / len(found)
-    product = compare_products(tops, bottoms, effect ** len(found))
-    result = product.decision
-    ratio, low, high, trimmed = (part**root for part in (result.ratio, result.low, result.high, result.trimmed_ratio))
-    mean = replace(result, ratio=ratio, low=low, high=high, trimmed_ratio=trimmed)
-    return replace(product, decision=mean, middle=root * product.middle, error=root * product.error, effect=effect)
+            apart = compare_products((our_alloc, pool), (our_pool, alloc))
+            found.append({
+                "configuration": facts["configuration"], "alloc / pool, packets": compare(alloc, pool).text(),
+                "alloc / pool, messages": compare(our_alloc, our_pool).text(),
+                "larger pool / pool, packets": compare(larger, pool).text(), "messages / packets": apart.text(),
+                "the two": "agree" if apart.equivalent else "differ" if apart.direction else "inconclusive",
+            })  # fmt: skip
+    return pd.DataFrame(found)

@@ -44,7 +44,7 @@ _SCREEN, _CONFIRM = 3, 8
 class Turn:
     """One parameter from the reader's value, ``yours``, in one direction: 1 is more, -1 is less. ``answer`` is what the
     answer turns to between ``low`` and ``high`` (``at``: their middle) because of ``by``, cost or losses; None where no
-    value tried, ``up_to`` the last one, turns it. ``ended``: why no further one was tried."""
+    value tried, ``up_to`` the last one, turns it."""
 
     parameter: str
     yours: float
@@ -55,7 +55,6 @@ class Turn:
     high: float | None = None
     by: str | None = None
     up_to: float | None = None
-    ended: str | None = None
 
 
 def course(of: Findings) -> Iterator[Cell]:
@@ -148,7 +147,6 @@ def more_to_stand(lost: Sequence[bool]) -> int:
 
 
 def _robustness(of: Findings, collector: str) -> Iterator[Cell]:
-    """One value of each parameter, then the next one outwards."""
     base = of.answer(Place(collector))
     for step in range(_STEPS if base != UNDECIDED else 0):
         for name, way in DIRECTIONS:
@@ -177,7 +175,6 @@ def _value(of: Findings, base: str, place: Place, before: float, was_changed: bo
 
 
 def _values(of: Findings, name: str, way: int) -> list[float]:
-    """What is tried of a parameter in a direction, outwards."""
     yours = of.workload.value_of(name)
     if yours == 0:
         return [_FIRST[name] * _FACTOR**step for step in range(_STEPS)] if way > 0 else []
@@ -190,7 +187,6 @@ def _values(of: Findings, name: str, way: int) -> list[float]:
 
 
 def _screening(of: Findings, place: Place) -> Iterator[Cell]:
-    """Trials that show where a value leans."""
     for _ in range(_SCREEN):
         for cell in of.cells(place):
             if of.n(cell) < _SCREEN and not of.given_up(cell):
@@ -212,7 +208,6 @@ def _confirming(of: Findings, place: Place) -> Iterator[Cell]:
 
 
 def _leans(of: Findings, place: Place, base: str) -> str:
-    """Where the answer leans at a place, by what trials there are."""
     out = [of.mostly_lost(cell) for cell in of.cells(place)]
     if any(out):
         return findings.NEITHER if all(out) else findings.TAKE_FROM_POOL if out[0] else findings.ALLOCATE
@@ -235,9 +230,7 @@ def turn_of(of: Findings, collector: str, name: str, way: int) -> Turn:
     tried = _tried(of, collector, name, way)
     turning = [value for value in tried if _turned(of, Place(collector, name, value), base)]
     if base == UNDECIDED or not turning:
-        following = [value for value in _values(of, name, way) if value not in tried]
-        ended = of.refused_at(Place(collector, name, following[0])) if following else "no further value makes sense"
-        return Turn(name, yours, way, up_to=tried[-1] if tried else None, ended=ended)
+        return Turn(name, yours, way, up_to=tried[-1] if tried else None)
     place = Place(collector, name, turning[0])
     near = [value for value in (yours, *tried) if way * (value - place.value) < 0]
     near = [value for value in near if of.answer(of.at(collector, name, value)) == base]

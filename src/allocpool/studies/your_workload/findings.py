@@ -137,7 +137,6 @@ class Findings:
         self._sides: dict[tuple[str, float], tuple[str, str]] = {}
 
     def n(self, cell: Cell) -> int:
-        """Return the number of trials of any cell, however they ended."""
         return len(self.trials.get(cell, ()))
 
     def at(self, collector: str, name: str, value: float) -> Place:
@@ -163,7 +162,6 @@ class Findings:
         return self._refused[cell]
 
     def refused_at(self, place: Place) -> str | None:
-        """Return why a side of a place can't be run, or None."""
         try:
             return next(filter(None, map(self.refused, self.cells(place))), None)
         except UserError as error:
@@ -193,7 +191,6 @@ class Findings:
         return [lost for _, lost in self._counted(cell)]
 
     def paced(self, cell: Cell) -> Cell:
-        """Return a cell at the reader's rate."""
         return cell._replace(rate_per_s=self.workload.rate_per_s)
 
     def standing(self, cell: Cell) -> str:
@@ -204,7 +201,6 @@ class Findings:
         return standing(lost)
 
     def standings(self, place: Place) -> tuple[str, ...]:
-        """Return `standing` of allocation and of what is compared with it."""
         return tuple(map(self.standing, self.cells(place)))
 
     def comparison(self, place: Place) -> Comparison:
@@ -237,7 +233,6 @@ class Findings:
         return min(best)[2] if best else Place(self.workload.collectors[0])
 
     def headroom(self, cell: Cell) -> Headroom:
-        """Return the headroom of a strategy."""
         rates = self._rates(cell)
         losing = {rate: 2 * sum(lost) >= len(lost) for rate, lost in rates.items() if lost}
         lost = min((rate for rate, loses in losing.items() if loses), default=None)

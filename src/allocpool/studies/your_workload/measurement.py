@@ -8,22 +8,6 @@ from allocpool.packets.measurement import Phases
 from allocpool.trial.measurement import CpuTime, Outcome
 
 
-class Rest(TypedDict):
-    """What the rest of the program did in the measured window: columns of table ``trials``, MiB."""
-
-    changed_mb: float
-    garbage_mb: float
-
-
-class MessagesMemory(TypedDict):
-    """Columns of table ``trials``, MiB."""
-
-    idle_rss_mb: float
-    peak_rss_mb: float
-    pool_mb: float
-    wasted_mb: float
-
-
 class MessagesMeasurement(TypedDict):
     set_up_ns: int
     iterations: Phases
@@ -40,8 +24,9 @@ class MessagesMeasurement(TypedDict):
     in the measured window; empty of a trial that goes as fast as it can."""
     checksum: str
     """Sixteen hex digits: a sum, the same in every layout, strategy, language and number of threads."""
-    memory: MessagesMemory
-    rest: Rest
+    memory: dict[str, float]
+    rest: dict[str, float]
+    """Columns of table ``trials``, MiB; the second what the rest of the program did in the measured window."""
     humongous_from_bytes: int | None
     """From this length on G1 gives an array separate regions; None of another collector."""
 

@@ -110,7 +110,6 @@ def _histogram(file: Path) -> Sizes:
 
 
 def mean_bytes(sizes: Sequence[tuple[int, float]]) -> float:
-    """Return the mean size of a message."""
     return math.fsum(size * weight for size, weight in sizes)
 
 

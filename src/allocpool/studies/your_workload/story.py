@@ -8,11 +8,11 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import store
-from allocpool.decisions import ALPHA, compare
+from allocpool.decisions import compare
 from allocpool.packets import by_size
 from allocpool.runtimes.collectors import collector_named
 from allocpool.stats import significant
-from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
+from allocpool.studies.your_workload.advice import Advice, Figures
 from allocpool.studies.your_workload.claims import pairs
 from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE, Workload
@@ -26,11 +26,6 @@ PARAMETERS = {
     "in_flight": "in flight", "bytes": "bytes a message", "kept": "share kept", "live": "other live data, MiB",
     "garbage": "other garbage, MiB/s",
 }  # fmt: skip
-_ENDED = {
-    OUT_OF_TIME: "The minutes are spent. The same command with more minutes continues.",
-    INTERRUPTED: "Interrupted. The same command continues.",
-    ON_RECORD: "Nothing was measured now.",
-}
 
 
 def answer(advice: Advice) -> str:
@@ -135,23 +130,6 @@ def _figure(value: float | None, digits: int = 3) -> str:
     return "-" if value is None else significant(value, digits)
 
 
-def chosen(advice: Advice) -> str:
-    """Return whether the collector that was chosen is shown to cost less than the next; empty without a choice."""
-    costs = {
-        name: min(kept, key=stats.geometric_mean)
-        for name, sides in advice.collectors.items()
-        if (kept := [side.costs for side in sides.values() if side.costs and side.standing != LOSES])
-    }
-    rivals = [name for name in costs if name != advice.collector]
-    if advice.collector not in costs or not rivals:
-        return ""
-    following = min(rivals, key=lambda name: stats.geometric_mean(costs[name]))
-    # The next one is the best of all others: each of them might have been.
-    found = compare(costs[advice.collector], costs[following], alpha=ALPHA / len(rivals))
-    first, second = (collector_named(name).label for name in (advice.collector, following))
-    return f"Cheapest: {first}. Its CPU over that of the next, {second}: {found.text()}."
-
-
 def limits(advice: Advice) -> list[str]:
     """Return what limits the answer, a sentence each, and how it was measured."""
     quiet = [NAMES[name] for name in advice.workload.sides if advice.figures[name].collections == 0]
@@ -164,8 +142,7 @@ def limits(advice: Advice) -> list[str]:
         *(f"{collector_named(name).label} can't run here: {reason}." for name, reason in advice.refused.items()),
     ]  # fmt: skip
     disturbed = f" ({advice.disturbed} disturbed)" if advice.disturbed else ""
-    why = "" if advice.machine else _ENDED.get(advice.ended, "")
-    return [*filter(None, found), f"{advice.trials} trials{disturbed} in {advice.minutes:.1f} minutes. {why}".strip()]
+    return [*filter(None, found), f"{advice.trials} trials{disturbed} in {advice.minutes:.1f} minutes: {advice.ended}."]
 
 
 def understood(workload: Workload) -> str:
@@ -187,7 +164,6 @@ def understood(workload: Workload) -> str:
 
 
 def report(advice: Advice) -> str:
-    """Return the advice as plain text for a shell."""
     wide = strategies(advice)
     tables = {
         "": wide.set_index("strategy").T.reset_index(names="") if len(wide) else wide,
@@ -196,7 +172,7 @@ def report(advice: Advice) -> str:
         "By collector": collectors(advice),
     }
     shown = [f"{title}\n{table.to_string(index=False)}".strip() for title, table in tables.items() if len(table)]
-    notes = [chosen(advice), *advice.notes, f"Understood: {understood(advice.workload)}", *limits(advice)]
+    notes = [*advice.notes, f"Understood: {understood(advice.workload)}", *limits(advice)]
     return "\n".join(filter(None, [answer(advice).replace("**", ""), *shown, *notes]))
 
 

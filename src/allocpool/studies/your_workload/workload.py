@@ -184,7 +184,6 @@ class Workload(BaseModel):
 
     @property
     def held(self) -> int:
-        """Messages alive at a time."""
         return self.in_flight + self.kept_count
 
     @property
@@ -194,7 +193,6 @@ class Workload(BaseModel):
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The two sides, then what else is measured."""
         return (*self.sides, *(self.also if self.held else ()))
 
     @property
@@ -232,7 +230,6 @@ class Workload(BaseModel):
         return checked(changed) if self.layout == "malloc" else _roomy(changed)
 
     def value_of(self, name: str) -> float:
-        """Return the reader's value of one of `CHANGEABLE`."""
         return float(getattr(self, CHANGEABLE[name]))
 
     def spec_of(self, cell: Cell, block: int) -> MessagesSpec:
@@ -341,7 +338,6 @@ def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = 
 
 
 def _captured(values: Mapping[str, Any], given: Mapping[str, object], trace: Any) -> dict[str, Any]:
-    """What a capture replaces."""
     if stated := [f"--{key}" for key in ("bytes", "arrivals", "burst") if given.get(key)]:
         raise UserError(f"{', '.join(stated)} and --pcap exclude each other: a capture has its own")
     rate = trace.rate_per_s if given.get("rate") is None else values["rate_per_s"]
@@ -354,7 +350,6 @@ def _captured(values: Mapping[str, Any], given: Mapping[str, object], trace: Any
 
 
 def _refuse(stated: Mapping[str, Any]) -> None:
-    """Refuse parameters that don't go together."""
     collector, runtime, threads, rate = (stated[name] for name in ("collector", "runtime", "threads", "rate_per_s"))
     cpp, messages = stated["layout"] == "malloc", stated["trial_s"] * rate
     few = [SETTINGS[name].name for name in ("in_flight", "kept_count") if 0 < stated[name] < threads]

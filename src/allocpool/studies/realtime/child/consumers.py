@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Any, cast
+from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
 from allocpool.packets.child import workload as packets
-from allocpool.studies.realtime.child.source import Consumer, Source
+from allocpool.studies.realtime.child.source import Source
 from allocpool.studies.realtime.measurement import Consumption, Delays
 from allocpool.trial.child import jvm, native
 
 
 class CppConsumer:
-    """Hands each tick to a C++ processor."""
-
     def __init__(self, work: packets.CppPackets) -> None:
         self._work = work
 
     def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
-        """See ``Consumer``."""
         ffi, library = source.ffi, source.library
         config = ffi.new("ap_consumer_config*", {"max_ticks": 0, "stall_at_ns": stall_at_ns, "stall_ns": stall_ns})
         seen = ffi.new("ap_consumption*")
@@ -33,14 +30,11 @@ class CppConsumer:
 
 
 class JavaConsumer:
-    """Hands each tick to a Java processor; the JVM is running."""
-
     def __init__(self, work: packets.JavaPackets) -> None:
         self._trial = work.trial
         self._consumer: Any = None
 
     def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
-        """See ``Consumer``."""
         if self._consumer is None:
             memory = jvm.direct_buffer(source.memory())
             self._consumer = jvm.java_class("allocpool.packets.RealtimeConsumer")(memory, self._trial)
@@ -53,14 +47,17 @@ def seen_by(consumer: Any) -> tuple[Consumption, Delays]:
     """What a ``RingConsumer`` of Java saw in its last run."""
     names = [str(name) for name in consumer.accountNames()]
     account = dict(zip(names, (int(value) for value in consumer.account()), strict=True))
-    delays = _buckets(bytes(consumer.encodedDelays())) if int(consumer.delayCount()) else []
-    return cast(Consumption, account), delays
+    if not int(consumer.delayCount()):
+        return account, []
+    # Only with base64 around it does the port read the header of HdrHistogram's compressed interchange format.
+    decoded = HdrHistogram.decode(b64encode(bytes(consumer.encodedDelays())))
+    return account, [(i, int(decoded.counts[i])) for i in range(decoded.counts_len) if decoded.counts[i]]
 
 
 def consumption_of(source: Source, seen: Any) -> Consumption:
     """An ``ap_consumption`` as plain data."""
     names = [name for name, _ in source.ffi.typeof("ap_consumption").fields]
-    return cast(Consumption, {name: int(getattr(seen, name)) for name in names})
+    return {name: int(getattr(seen, name)) for name in names}
 
 
 def counted_delays(source: Source) -> Delays:
@@ -68,18 +65,3 @@ def counted_delays(source: Source) -> Delays:
     length = source.ffi.new("int64_t*")
     counts = source.library.ap_realtime_delays(source.handle, length)
     return [(i, n) for i, n in enumerate(source.ffi.unpack(counts, length[0])) if n]
-
-
-def _buckets(encoded: bytes) -> Delays:
-    """The buckets that are not empty of a histogram in HdrHistogram's compressed interchange format."""
-    # Only with base64 around it does the port read the format's own header.
-    decoded = HdrHistogram.decode(b64encode(encoded))
-    return [(i, int(decoded.counts[i])) for i in range(decoded.counts_len) if decoded.counts[i]]
-
-
-def consumer_of(work: packets.Packets) -> Consumer:
-    """Return the consumer that feeds this processor."""
-    if isinstance(work, packets.JavaPackets):
-        return JavaConsumer(work)
-    assert isinstance(work, packets.CppPackets)
-    return CppConsumer(work)

@@ -15,9 +15,6 @@ from typing import Self
 
 from allocpool.studies.realtime.measurement import Placement, SourceAccount
 
-CORES_TO_PIN = 3
-"""One for the source, one for the consumer, one at least for everything else."""
-
 
 def siblings(processor: int) -> frozenset[int]:
     """The hardware threads of the core that this one belongs to; it alone where the system does not report it."""
@@ -39,8 +36,8 @@ def own_cores() -> tuple[int, int] | None:
     if not hasattr(os, "sched_getaffinity"):
         return None
     cores = sorted({min(siblings(one) & os.sched_getaffinity(0)) for one in os.sched_getaffinity(0)})
-    # The first core is where most systems handle their interrupts.
-    return (cores[-1], cores[-2]) if len(cores) >= CORES_TO_PIN else None
+    # One for the source, one for the consumer, and the first, where most systems handle interrupts, for all else.
+    return (cores[-1], cores[-2]) if len(cores) >= 3 else None
 
 
 class Watched:
@@ -66,7 +63,6 @@ class Watched:
             os.sched_setaffinity(0, self._usable)
 
     def placement(self, source: SourceAccount) -> Placement:
-        """Return what was seen, with where the source ran."""
         known = source["processor"] >= 0 and self._last >= 0
         return {
             "source_processor": source["processor"] if known else None,

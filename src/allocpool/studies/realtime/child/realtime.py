@@ -10,12 +10,12 @@ from typing import Any
 from allocpool.packets.child import workload as packets
 from allocpool.packets.measurement import lap_packets
 from allocpool.runtimes.collectors import never_frees
-from allocpool.studies.realtime.child.consumers import consumer_of
+from allocpool.studies.realtime.child.consumers import CppConsumer, JavaConsumer
 from allocpool.studies.realtime.child.source import Consumer, Plan, Source
-from allocpool.studies.realtime.measurement import Processed, Prologue, RealtimeOutcome, Window
+from allocpool.studies.realtime.measurement import Processed, RealtimeOutcome, Window
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.child.gc_log import MAJOR, Collections
-from allocpool.trial.measurement import OutOfMemory
+from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 20
 _PROLOGUE_ITERATION_NS = 50_000_000
@@ -35,7 +35,9 @@ class Windows:
         self.work = packets.make(spec, launch, max(_PARTS, iterations) + 1)
         between = round(spec.get("intermediate_queue_ms", 0.0) * 1e6 / smallest_ns)
         self._source = Source(launch, self._capacity(smallest_ns), longest_s, between)
-        self._consumer: Consumer = consumer_of(self.work)
+        self._consumer: Consumer = (
+            JavaConsumer(self.work) if isinstance(self.work, packets.JavaPackets) else CppConsumer(self.work)
+        )
 
     def _watch(self, spec: dict[str, Any], folder: Path) -> None:
         """What `measure` asks of the collector is read from its log."""
@@ -46,7 +48,7 @@ class Windows:
     def _capacity(self, interval_ns: float) -> int:
         return round(float(self._spec["input_queue_ms"]) * 1e6 / interval_ns)
 
-    def prologue(self) -> Prologue:
+    def prologue(self) -> dict[str, list[Iteration]]:
         """Fill queue and store, then compile and settle, by the batch path."""
         fill = self._spec["fill_packets"]
         length_ns = round(self._spec["prologue_seconds"] * 1e9)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 from allocpool.studies.realtime.child import placement
 from allocpool.studies.realtime.measurement import (
@@ -27,21 +27,18 @@ from allocpool.studies.realtime.measurement import (
 from allocpool.trial.child import native
 from allocpool.trial.child.accounting import monotonic_ns
 
-MAX_BURSTS = 50_000
-MAX_SLIPS = 50_000
+MAX_LOGGED = 50_000
+"""Bursts, and source stalls, that a run has room to list."""
 SAMPLES_PER_S = 10
 SLIP_THRESHOLD_NS = 20_000
 BURST_GAP_NS = 1_000_000
 _Row = TypeVar("_Row")
-_POLL_S = 0.1
 _START_S = 0.1
 """From the source's start to its first tick, at most: it calibrates its clock for 20 ms."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One run of the source."""
-
     interval_ns: float
     capacity: int
     seconds: float
@@ -52,12 +49,10 @@ class Plan:
 
     @property
     def warmup_ticks(self) -> int:
-        """Ticks before the counts begin."""
         return round(self.warmup_seconds * 1e9 / self.interval_ns)
 
     @property
     def ticks(self) -> int:
-        """Ticks at most."""
         return self.warmup_ticks + max(1, round(self.cap_seconds * 1e9 / self.interval_ns))
 
 
@@ -78,8 +73,6 @@ class Flows:
 
 
 class Source:
-    """One source with its ring, or rings."""
-
     def __init__(
         self, launch: dict[str, Any], max_capacity: int, longest_s: float, intermediate: int = 0,
         flows: Flows | None = None,
@@ -92,7 +85,7 @@ class Source:
         self._error = self.ffi.new("char[]", native.MESSAGE_BYTES)
         samples = int(longest_s * SAMPLES_PER_S) + 100
         self.handle = self.library.ap_realtime_create_by_flow(
-            self._flows.rings, self._flows.seed, max_capacity, MAX_BURSTS, MAX_SLIPS, samples,
+            self._flows.rings, self._flows.seed, max_capacity, MAX_LOGGED, MAX_LOGGED, samples,
             self._error, native.MESSAGE_BYTES,
         )  # fmt: skip
         if self.handle == self.ffi.NULL:
@@ -104,7 +97,6 @@ class Source:
             native.checked(self.library, status, self.complaint())
 
     def complaint(self) -> str:
-        """The line that the library's last refusal left."""
         return str(self.ffi.string(self._error).decode())
 
     def memory(self, ring: int = 0) -> memoryview:
@@ -114,7 +106,6 @@ class Source:
 
     @property
     def rings(self) -> int:
-        """How many there are."""
         return self._flows.rings
 
     def ring_counters(self) -> list[RingCounters]:
@@ -163,7 +154,9 @@ class Source:
     def _run(
         self, plan: Plan, consumption: Consumption, delays: Delays, watched: placement.Watched
     ) -> tuple[SourceRun, str]:
-        account = cast(SourceAccount, self._account())
+        log = self.ffi.new("ap_source_account*")
+        native.checked(self.library, self.library.ap_realtime_get_account(self.handle, log))
+        account = {name: getattr(log, name) for name, _ in self.ffi.typeof("ap_source_account").fields}
         bursts, bursts_left_out = self._log(self.library.ap_realtime_bursts, Burst)
         slips, slips_left_out = self._log(self.library.ap_realtime_slips, Slip)
         samples, samples_left_out = self._log(self.library.ap_realtime_samples, Sample)
@@ -180,11 +173,6 @@ class Source:
         """A source that sleeps has stalled when that alone could lose ticks."""
         queue_ns = round(plan.capacity * self.rings * plan.interval_ns)
         return max(SLIP_THRESHOLD_NS, queue_ns // 2) if self._flows.yields else SLIP_THRESHOLD_NS
-
-    def _account(self) -> dict[str, Any]:
-        account = self.ffi.new("ap_source_account*")
-        native.checked(self.library, self.library.ap_realtime_get_account(self.handle, account))
-        return {name: getattr(account, name) for name, _ in self.ffi.typeof("ap_source_account").fields}
 
     def _log(self, query: Any, kind: Callable[..., _Row]) -> tuple[list[_Row], int]:
         """Rows of a log, each the fields of its C struct, and how many it had no place for."""
@@ -213,7 +201,7 @@ class _Ender(threading.Thread):
         self._from_ns = monotonic_ns() + round((_START_S + plan.warmup_seconds + plan.seconds) * 1e9)
 
     def run(self) -> None:
-        while not self._cancelled.wait(_POLL_S):
+        while not self._cancelled.wait(0.1):
             if monotonic_ns() >= self._from_ns and self._enough():
                 self._source.library.ap_realtime_stop(self._source.handle)
                 return

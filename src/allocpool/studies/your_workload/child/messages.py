@@ -32,8 +32,6 @@ ON_SHARE = 0.1
 
 
 class JavaLoops(JavaCounters):
-    """The Java workload, in this process through JPype."""
-
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
         jvm.start(launch)
         reference_bytes = 4 if _vm_option("UseCompressedOops") == "true" else 8
@@ -63,8 +61,6 @@ class JavaLoops(JavaCounters):
 
 
 class CppLoops(CppCounters):
-    """The C++ workload, in this process through cffi."""
-
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
         ffi, library = native.load(launch)
         self._trace = _mapped(spec)
