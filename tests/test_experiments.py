@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,26 +53,6 @@ def test_iterations_follow_what_varies_and_what_it_costs() -> None:
     assert row["within"] == pytest.approx(0.10, rel=0.1)
     assert row["between"] == pytest.approx(0.02, rel=0.5)
     assert 12 < row["optimum"] < 50
-
-
-def noted(**notes: Sequence[Any]) -> pd.DataFrame:
-    """Trials of C++ flat, case A, strategy pool, with what was recorded around them."""
-    trials = campaign("twin")
-    cell = trials[(trials["strategy"] == "pool") & trials["control"].isna()].sort_values("ns_per_packet")
-    return cell.assign(**notes)
-
-
-@pytest.mark.parametrize(("slow_states", "shared"), [(["b", "c"], 0), (["a", "c"], 1)])
-def test_fast_and_slow_trials_are_distinguished_by_the_compilers_logs(slow_states: list[str], shared: int) -> None:
-    cell = noted(compiled_state=["a"] * 4 + slow_states * 2, deoptimizations=[0] * 4 + [9] * 4)
-    cell["ns_per_packet"] = [100.0, 101, 102, 103, 300, 301, 302, 303]
-    table = experiments.fast_against_slow(cell)
-    assert table["speed"].tolist() == ["fast", "slow"] and table["n"].tolist() == [4, 4]
-    assert table["compiled code given up while measuring"].tolist() == [0, 9]
-    assert table["compiled_states"].tolist() == [1, 2]
-    assert table["shared_states"].tolist() == [shared] * 2
-    cell["ns_per_packet"] = 100.0
-    assert experiments.fast_against_slow(cell).empty
 
 
 @pytest.mark.parametrize(("slope", "explains"), [(1.0, True), (0.0, False)])

@@ -16,7 +16,6 @@ from allocpool.evidence.trials import finished
 from allocpool.packets import cells as cell_data
 from allocpool.packets.specs import OPTIONS, Configuration
 from allocpool.studies.instrument.specs import SIDES
-from allocpool.studies.instrument.story import WATCHED
 
 CAUSES = {
     "fixed_addresses": "where memory lies",
@@ -25,11 +24,16 @@ CAUSES = {
     "c1_only": "what the optimising compiler decides",
 }
 """What trials of a configuration could differ by, by the option that holds it fixed."""
-_WATCHED = (
-    "compilations", "recompilations", "deoptimizations", "huge_pages_granted", "huge_pages_refused", "minor_faults",
-    "involuntary_switches", "steal_share", "other_cpu_share",
-)  # fmt: skip
-TRACES = {name: WATCHED[name][0] for name in _WATCHED} | {
+TRACES = {
+    "compilations": "compilations while measuring",
+    "recompilations": "of these, again at the same level",
+    "deoptimizations": "compiled code given up while measuring",
+    "huge_pages_granted": "huge pages granted",
+    "huge_pages_refused": "huge pages refused",
+    "minor_faults": "page faults without I/O",
+    "involuntary_switches": "context switches by preemption",
+    "steal_share": "stolen by the hypervisor",
+    "other_cpu_share": "taken by other processes",
     "compute_ns": "pace of computing",
     "latency_ns": "pace of memory",
 }
@@ -109,15 +113,6 @@ def _together(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _with_pace(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials with a cost, the paces before and after as one."""
-    done = cell_data.with_cost(trials)
-    for name in ("compute", "latency"):
-        both = done.reindex(columns=[f"{name}_{when}_ns" for when in ("before", "after")])
-        done = done.assign(**{f"{name}_ns": both.astype(float).mean(axis=1)})
-    return done
-
-
 def traces(trials: pd.DataFrame) -> pd.DataFrame:
     """Return what goes with being slow, within configurations: trace, cells, n, correlation, p.
 
@@ -126,7 +121,10 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
     Biometrics 43, 1987); p by t with the freedom that is left, over all traces by Benjamini and Hochberg. A trace that
     is the same in all trials of a configuration takes no part.
     """
-    done = _with_pace(trials)
+    done = cell_data.with_cost(trials)
+    for name in ("compute", "latency"):
+        both = done.reindex(columns=[f"{name}_{when}_ns" for when in ("before", "after")])
+        done = done.assign(**{f"{name}_ns": both.astype(float).mean(axis=1)})
     rows = []
     for name, what in TRACES.items():
         known = done.reindex(columns=[*_CELL, "ns_per_packet", name]).dropna(subset=[name])
@@ -141,28 +139,6 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
             t = r * math.sqrt(freedom / max(1 - r * r, 1e-12))
             rows.append([what, cells.ngroups, len(known), r, 2 * float(scipy_stats.t.sf(abs(t), freedom))])
     return _together(pd.DataFrame(rows, columns=["trace", "cells", "n", "correlation", "p"]))
-
-
-def fast_against_slow(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells with two speeds: fast trials against slow ones, in the medians of what was recorded.
-
-    Columns: cell, speed (fast or slow), n, ns, compiled_states (different ones), shared_states (of these, those that
-    the other speed has, too), and one per trace.
-    """
-    rows = []
-    for key, group in _with_pace(trials).groupby(_CELL, observed=True):
-        ordered = group.sort_values("ns_per_packet")
-        split = decisions.split_of_speeds(np.log(ordered["ns_per_packet"].to_numpy(dtype=np.float64)))
-        if split is None:
-            continue
-        parts = {"fast": ordered.iloc[:split], "slow": ordered.iloc[split:]}
-        states = {speed: set(part["compiled_state"].dropna()) for speed, part in parts.items()}
-        for speed, part in parts.items():
-            recorded = part.reindex(columns=[*TRACES]).astype(float).median()
-            rows.append([", ".join(map(str, key)), speed, len(part), float(part["ns_per_packet"].median()),
-                         len(states[speed]), len(states["fast"] & states["slow"]), *recorded])  # fmt: skip
-    names = ["cell", "speed", "n", "ns", "compiled_states", "shared_states"]
-    return pd.DataFrame(rows, columns=[*names, *TRACES.values()])
 
 
 _RECORDED = (

@@ -67,39 +67,6 @@ def contract_sentence(trials: pd.DataFrame) -> str:
     )
 
 
-WATCHED = {
-    "steal_share": ("stolen by the hypervisor", 100, "%"),
-    "other_cpu_share": ("taken by other processes", 100, "%"),
-    "compute_before_ns": ("a step of computing, before", 1, "ns"),
-    "compute_after_ns": ("a step of computing, after", 1, "ns"),
-    "latency_before_ns": ("a read from memory, before", 1, "ns"),
-    "latency_after_ns": ("a read from memory, after", 1, "ns"),
-    "bandwidth_before_gbs": ("bandwidth of memory, before", 1, "GB/s"),
-    "bandwidth_after_gbs": ("bandwidth of memory, after", 1, "GB/s"),
-    "frequency_mhz": ("clock frequency", 1, "MHz"),
-    "minor_faults": ("page faults without I/O", 1, ""),
-    "major_faults": ("page faults with I/O", 1, ""),
-    "voluntary_switches": ("context switches by waiting", 1, ""),
-    "involuntary_switches": ("context switches by preemption", 1, ""),
-    "huge_pages_granted": ("huge pages granted", 1, ""),
-    "huge_pages_refused": ("huge pages refused", 1, ""),
-    "compilations": ("compilations while measuring", 1, ""),
-    "recompilations": ("of these, again at the same level", 1, ""),
-    "deoptimizations": ("compiled code given up while measuring", 1, ""),
-}
-"""What is recorded around a trial: in words, with the factor to its unit."""
-
-
-def noise_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return what was recorded around the trials: lowest, median and highest of each; none where it was not."""
-    figures = trials[list(WATCHED)].astype(float) * [factor for _, factor, _ in WATCHED.values()]
-    table = figures.agg(["count", "min", "median", "max"]).T.reset_index(drop=True)
-    table.columns = pd.Index(["trials", "lowest", "median", "highest"])
-    rounded = {name: table[name].map(stats.significant, na_action="ignore") for name in table.columns[1:]}
-    found = {"around a trial": [what for what, *_ in WATCHED.values()], "unit": [unit for *_, unit in WATCHED.values()]}
-    return pd.DataFrame(found).assign(trials=table["trials"].astype(int), **rounded)
-
-
 def _shares(rates: pd.DataFrame, keys: list[str], names: dict[str, str]) -> pd.DataFrame:
     shares = rates[[*names]].map(lambda value: "" if pd.isna(value) else f"{value:.1%}")
     return pd.concat([rates[keys], shares.rename(columns=names)], axis=1)
