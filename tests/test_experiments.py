@@ -11,7 +11,7 @@ import synthetic
 
 from allocpool.decisions import A_CHEAPER, B_CHEAPER
 from allocpool.packets.specs import Configuration
-from allocpool.studies.instrument import experiments
+from allocpool.studies.instrument import story
 
 FLAT = synthetic.CONFIGURATIONS[-1:]
 
@@ -25,14 +25,14 @@ def campaign(word: str, blocks: int = 8, noise: float = 0.05, centre: float = 10
 
 
 def test_a_configuration_and_its_control_do_not_differ() -> None:
-    found = experiments.controls(campaign("twin"))
+    found = story.controls(campaign("twin"))
     assert found["configuration"].unique().tolist() == ["C++ flat"]
     assert set(found["n"]) == {8}
     assert not set(found["verdict"]) & {A_CHEAPER, B_CHEAPER}
 
 
 def test_a_judge_that_favours_one_side_of_a_control_is_caught() -> None:
-    found = experiments.controls(campaign("twin", centre=150.0))
+    found = story.controls(campaign("twin", centre=150.0))
     assert set(found["verdict"]) == {B_CHEAPER}
 
 
@@ -48,7 +48,7 @@ def test_iterations_follow_what_varies_and_what_it_costs() -> None:
             ns = 100.0 * math.exp(centre + rng.normal(0, 0.10))
             rows.append({"trial_id": name, "iteration": place, "phase": "measured", "start_ns": place * 10_000_000,
                          "end_ns": (place + 1) * 10_000_000, "ns_per_packet": ns})  # fmt: skip
-    (row,) = experiments.iterations_asked(trials, pd.DataFrame(rows)).to_dict("records")
+    (row,) = story.iterations_asked(trials, pd.DataFrame(rows)).to_dict("records")
     assert (row["iterations"], row["trials"]) == (25, 40)
     assert row["within"] == pytest.approx(0.10, rel=0.1)
     assert row["between"] == pytest.approx(0.02, rel=0.5)
@@ -61,6 +61,6 @@ def test_pace_goes_with_costs_only_where_they_follow_it(slope: float, explains: 
     pace = np.random.default_rng(3).normal(0, 0.1, len(trials))
     trials["compute_before_ns"] = trials["compute_after_ns"] = 2.0 * np.exp(pace)
     trials["ns_per_packet"] *= np.exp(slope * pace)
-    found = experiments.traces(trials).set_index("trace")["p"]
+    found = story.traces(trials).set_index("trace")["p"]
     assert (found["pace of computing"] < 0.05) == explains
-    assert experiments.traces(trials[trials["block"] == 0]).empty
+    assert story.traces(trials[trials["block"] == 0]).empty
