@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from allocpool.errors import UserError
 from allocpool.gclog import GcLog, read_gc_log, self_check, summarise
 from allocpool.gclog.command import gclog_command
-from allocpool.gclog.tables import HEAP, PAUSES, SAFEPOINTS, STALLS
+from allocpool.gclog.log import HEAP, PAUSES, SAFEPOINTS, STALLS
 
 LOGS = Path(__file__).parent / "golden" / "logs"
 SAME_RUN = "17-g1-decorations"

@@ -75,7 +75,7 @@ class Facts:
 
 @dataclass(kw_only=True)
 class Records(Facts):
-    """What was read, in the order of the file; the rows follow the schemas of :mod:`allocpool.gclog.tables`."""
+    """What was read, in the order of the file; the rows follow the schemas of :mod:`allocpool.gclog.log`."""
 
     pauses: list[Row] = field(default_factory=list)
     safepoints: list[Row] = field(default_factory=list)
