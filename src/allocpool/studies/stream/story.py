@@ -11,7 +11,6 @@ from allocpool import decisions
 from allocpool.campaign import store
 from allocpool.evidence import tables
 from allocpool.evidence.declared import claims_of
-from allocpool.evidence.trials import finished
 from allocpool.stats import Interval
 from allocpool.studies.stream import claims
 
@@ -35,18 +34,6 @@ def throughput(trials: pd.DataFrame, target_ms: float) -> pd.DataFrame:
     ends = {"holds": "throughput", "from": "low", "to": "high"}
     found = claims.highest(trials, target_ms)
     return found[names].assign(**{name: found[column] / 1e6 for name, column in ends.items()})
-
-
-def gaps(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
-    """Return what has no latency, and why: trials that failed or fell behind, collectors that the profile leaves
-    out."""
-    behind = finished(trials)[~claims.keeping_up(finished(trials))].assign(status="fell behind", reason=None)
-    bad = pd.concat([behind, trials[trials["status"] != "ok"]])
-    keys = ["configuration", "status", "reason"]
-    counted = bad.groupby(keys, dropna=False, observed=True, sort=False).size().reset_index(name="trials")
-    left_out = plan.loc[~plan["planned"].astype(bool), ["configuration", "left_out_because"]]
-    left_out = left_out.rename(columns={"left_out_because": "reason"}).assign(status="left out", trials=0)
-    return pd.concat([counted, left_out])[["configuration", "trials", "status", "reason"]]
 
 
 def commonest_rate(trials: pd.DataFrame) -> pd.DataFrame:
