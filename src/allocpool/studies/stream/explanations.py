@@ -14,10 +14,6 @@ from allocpool.evidence.declared import Selection
 from allocpool.studies.stream.claims import SET_UPS, STREAM_CLAIMS, WITHIN_TARGET, cells_of, name_of
 from allocpool.studies.stream.tables import label
 
-PAUSES = "nothing delays but the longest pause"
-"""All else is left out: the engine, the machine, and what a collector takes while it runs concurrently."""
-_NONE = pd.Series(dtype=float)
-
 
 def of_claims(tables: Mapping[str, pd.DataFrame], target_ms: float, verdicts: Sequence[Verdict]) -> list[Ablation]:
     """Return every change of every rate at which G1 misses the target, of the verdicts that refute that it holds it."""
@@ -35,13 +31,14 @@ def of_claims(tables: Mapping[str, pd.DataFrame], target_ms: float, verdicts: Se
             about = (verdict.claim.text, verdict.set_up, f"{target_ms:g} ms over {name_of(cell.facts)}")
             for words, to in _changes(cell.facts, label(*SET_UPS[verdict.set_up]["ZGC"]), sizes_mb):
                 other = every.other(cell, to)
-                after = Changed(1 / (other.values if other else _NONE), None)
+                after = Changed(1 / other.values if other else pd.Series(dtype=float), None)
                 asked.append(Asked(*about, words, Sides(1 / cell.values, 1.0), after))
     return ablations(asked)
 
 
 def _changes(facts: Mapping[str, Any], zgc: str, sizes_mb: Sequence[int]) -> Iterator[tuple[str, Selection]]:
-    yield PAUSES, {"measure": "longest pause over target"}
+    # Left out are the engine, the machine, and what a collector takes while it runs concurrently.
+    yield "nothing delays but the longest pause", {"measure": "longest pause over target"}
     # A target for pauses is G1's alone.
     yield f"the collector is {zgc}", {"configuration": zgc, "pause_target_ms": None}
     if facts["cores"] > facts["cooperative_threads"]:
