@@ -31,7 +31,7 @@ from allocpool.packets.comparisons import (
     NOW,
     SET_UPS,
     THEN,
-    Batch,
+    batch_cells,
 )
 from allocpool.studies.batch.claims import BATCH_CLAIMS, evaluate
 from allocpool.studies.native.claims import NATIVE_CLAIMS
@@ -206,7 +206,7 @@ def test_the_best_is_judged_against_every_rival() -> None:
             blocks=5, noise=noise, configurations=configurations, cases=("B",),
             centre=lambda row: centre.get(str(row["configuration"]), 100.0),
         )  # fmt: skip
-        return BY_ID["cpp-flat-best"].evidence(Batch(trials, THEN))
+        return BY_ID["cpp-flat-best"].evidence(batch_cells(trials, THEN))
 
     cheap, dear = among(8, 50.0).rows, among(8, 200.0).rows
     in_b = cheap["smaller"].str.endswith(" B")
