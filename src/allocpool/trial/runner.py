@@ -227,7 +227,6 @@ def child_environment(launch: record.Launch) -> dict[str, str]:
 def _outcome(
     folder: Path, exit_code: int | None, spec: TrialSpec
 ) -> tuple[record.Status, str | None, dict[str, Any] | None]:
-    """Return status, reason and measurement of the record."""
     path = folder / record.MEASUREMENT
     if path.exists():
         measurement = json.loads(path.read_text(encoding="utf-8"))

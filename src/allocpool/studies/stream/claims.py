@@ -312,14 +312,10 @@ def cells_of(tables: Mapping[str, pd.DataFrame], target_ms: float, set_up: str =
     return _of_campaign(tables["trials"], tables["switches"], target_ms, SET_UPS[set_up])
 
 
-def verdicts(tables: Mapping[str, pd.DataFrame], target_ms: float) -> list[Verdict]:
-    """Return all verdicts of the page, judged together: on the source's collectors, on today's, and our own last."""
-    return claims.evaluate_apart(STREAM_CLAIMS, lambda set_up: cells_of(tables, target_ms, set_up))
-
-
 def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
-    """Return the verdicts of a campaign, on what it left, as its page and the first page show them."""
-    return verdicts(tables, settings["target_ms"])
+    """Return all verdicts on what a campaign left, judged together: on the source's collectors, on today's, and our own
+    last."""
+    return claims.evaluate_apart(STREAM_CLAIMS, lambda set_up: cells_of(tables, settings["target_ms"], set_up))
 
 
 def explained(tables: Mapping[str, pd.DataFrame], target_ms: float, verdicts: Sequence[Verdict]) -> list[Ablation]:

@@ -69,7 +69,6 @@ class EngineSpec(TrialSpec):
 
 
 def _scheduler(threads: int) -> list[str]:
-    """Options that give virtual threads so many native ones."""
     return [f"-Djdk.virtualThreadScheduler.{name}={threads}" for name in ("parallelism", "maxPoolSize")]
 
 

@@ -49,7 +49,7 @@ def rate_text(facts: Mapping[Any, Any] | pd.Series) -> str:
 
 def verdict(measured: Mapping[str, pd.DataFrame], target_ms: float) -> str:
     """Return the page's headline: the highest throughput within the target, and two conclusions."""
-    every = {item.claim.id: item.outcome for item in claims.verdicts(measured, target_ms)}
+    every = {item.claim.id: item.outcome for item in claims.of_campaign(measured, {"target_ms": target_ms})}
     return (
         f"{_highest(measured['trials'], target_ms)} That a processor left to the collector shortens latency: "
         f"{every[claims.FOR_THE_COLLECTOR]}. That allocating at every update lengthens it: "
