@@ -1,10 +1,6 @@
-"""What the instrument's own trials show: false differences of A/A controls, what goes with speed, iterations."""
+"""What the instrument's own trials show: false differences of A/A controls, what goes with speed."""
 
 from __future__ import annotations
-
-import math
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +9,7 @@ import synthetic
 
 from allocpool.decisions import A_CHEAPER, B_CHEAPER
 from allocpool.packets.specs import Configuration
-from allocpool.studies.instrument import experiments
+from allocpool.studies.instrument import story
 
 FLAT = synthetic.CONFIGURATIONS[-1:]
 
@@ -27,54 +23,15 @@ def campaign(word: str, blocks: int = 8, noise: float = 0.05, centre: float = 10
 
 
 def test_a_configuration_and_its_control_do_not_differ() -> None:
-    found = experiments.controls(campaign("twin"))
+    found = story.controls(campaign("twin"))
     assert found["configuration"].unique().tolist() == ["C++ flat"]
     assert set(found["n"]) == {8}
     assert not set(found["verdict"]) & {A_CHEAPER, B_CHEAPER}
 
 
 def test_a_judge_that_favours_one_side_of_a_control_is_caught() -> None:
-    found = experiments.controls(campaign("twin", centre=150.0))
+    found = story.controls(campaign("twin", centre=150.0))
     assert set(found["verdict"]) == {B_CHEAPER}
-
-
-def test_iterations_follow_what_varies_and_what_it_costs() -> None:
-    """With trials that cost 25 iterations, and differ by a fifth of what iterations do, the best number is 25."""
-    trials = synthetic.trials(40, 0.0, 1, lambda _row: 100.0, FLAT, ("A",))
-    trials = trials[trials["strategy"] == "alloc"].assign(wall_s=50 * 0.01)
-    rng = np.random.default_rng(3)
-    rows = []
-    for name in trials["trial_id"]:
-        centre = rng.normal(0, 0.02)
-        for place in range(26):
-            ns = 100.0 * math.exp(centre + rng.normal(0, 0.10))
-            rows.append({"trial_id": name, "iteration": place, "phase": "measured", "start_ns": place * 10_000_000,
-                         "end_ns": (place + 1) * 10_000_000, "ns_per_packet": ns})  # fmt: skip
-    (row,) = experiments.iterations_asked(trials, pd.DataFrame(rows)).to_dict("records")
-    assert (row["iterations"], row["trials"]) == (25, 40)
-    assert row["within"] == pytest.approx(0.10, rel=0.1)
-    assert row["between"] == pytest.approx(0.02, rel=0.5)
-    assert 12 < row["optimum"] < 50
-
-
-def noted(**notes: Sequence[Any]) -> pd.DataFrame:
-    """Trials of C++ flat, case A, strategy pool, with what was recorded around them."""
-    trials = campaign("twin")
-    cell = trials[(trials["strategy"] == "pool") & trials["control"].isna()].sort_values("ns_per_packet")
-    return cell.assign(**notes)
-
-
-@pytest.mark.parametrize(("slow_states", "shared"), [(["b", "c"], 0), (["a", "c"], 1)])
-def test_fast_and_slow_trials_are_distinguished_by_the_compilers_logs(slow_states: list[str], shared: int) -> None:
-    cell = noted(compiled_state=["a"] * 4 + slow_states * 2, deoptimizations=[0] * 4 + [9] * 4)
-    cell["ns_per_packet"] = [100.0, 101, 102, 103, 300, 301, 302, 303]
-    table = experiments.fast_against_slow(cell)
-    assert table["speed"].tolist() == ["fast", "slow"] and table["n"].tolist() == [4, 4]
-    assert table["compiled code given up while measuring"].tolist() == [0, 9]
-    assert table["compiled_states"].tolist() == [1, 2]
-    assert table["shared_states"].tolist() == [shared] * 2
-    cell["ns_per_packet"] = 100.0
-    assert experiments.fast_against_slow(cell).empty
 
 
 @pytest.mark.parametrize(("slope", "explains"), [(1.0, True), (0.0, False)])
@@ -83,6 +40,6 @@ def test_pace_goes_with_costs_only_where_they_follow_it(slope: float, explains: 
     pace = np.random.default_rng(3).normal(0, 0.1, len(trials))
     trials["compute_before_ns"] = trials["compute_after_ns"] = 2.0 * np.exp(pace)
     trials["ns_per_packet"] *= np.exp(slope * pace)
-    found = experiments.traces(trials).set_index("trace")["p"]
+    found = story.traces(trials).set_index("trace")["p"]
     assert (found["pace of computing"] < 0.05) == explains
-    assert experiments.traces(trials[trials["block"] == 0]).empty
+    assert story.traces(trials[trials["block"] == 0]).empty

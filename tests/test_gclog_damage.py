@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from allocpool.errors import UserError
-from allocpool.gclog import join_parts, read_gc_log, read_runs, self_check, summarise, summary_of
+from allocpool.gclog import join_parts, read_gc_log, read_runs, self_check, summary_of
 
 LOGS = Path(__file__).parent / "golden" / "logs"
 NAMES = ["11-cms-promotion-failure", "11-shenandoah-steady", "17-g1-steady", "21-zgc-stalls", "25-genzgc-stalls"]
@@ -101,7 +101,7 @@ def test_damage_in_mid_line_costs_only_the_lines_it_hit(name: str, seed: int, tm
     wanted = zip(expected.pauses["start_ns"], expected.pauses["duration_ns"], expected.pauses["gc_id"], strict=True)
     assert set(wanted) <= found
     assert set(expected.safepoints["start_ns"]) <= set(log.safepoints["start_ns"])
-    summarise(path)
+    summary_of(read_gc_log(path))
 
 
 WRAPPED: dict[str, Callable[[bytes], bytes]] = {

@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from allocpool.errors import UserError
-from allocpool.gclog import GcLog, read_gc_log, self_check, summarise
+from allocpool.gclog import GcLog, read_gc_log, self_check, summary_of
 from allocpool.gclog.command import gclog_command
-from allocpool.gclog.tables import HEAP, PAUSES, SAFEPOINTS, STALLS
+from allocpool.gclog.log import HEAP, PAUSES, SAFEPOINTS, STALLS
 
 LOGS = Path(__file__).parent / "golden" / "logs"
 SAME_RUN = "17-g1-decorations"
@@ -73,7 +73,7 @@ def test_nested_pauses_are_found_without_start_lines_too(output: str) -> None:
 
 
 def test_a_zgc_log_without_its_pauses_says_so() -> None:
-    summary = summarise(LOGS / "25-genzgc-decorations.default-gc.log.gz")
+    summary = summary_of(read_gc_log(LOGS / "25-genzgc-decorations.default-gc.log.gz"))
     assert summary.collector == "genzgc"
     assert summary.pauses == 0
     assert any("-Xlog:gc*" in note for note in summary.notes)
@@ -136,7 +136,7 @@ def test_what_a_log_is_wrapped_in_changes_nothing_and_is_said(
     assert log.pauses.equals(plain.pauses) and log.safepoints.equals(plain.safepoints)
     assert log.span_ns == plain.span_ns and log.unread_count == 0
     assert log.stripped.json_lines == (content.count(b"\n") if wrapped.startswith(b"{") else 0)
-    said = len(summarise(tmp_path / "gc.log").notes) - len(summarise(tmp_path / "plain.log").notes)
+    said = len(summary_of(log).notes) - len(summary_of(plain).notes)
     assert said == (log.stripped.utf_16 or wrapped.startswith(b"{"))
 
 
@@ -191,7 +191,7 @@ def test_two_runs_in_one_file_are_summed_apart(
 
 def test_parts_of_a_rotated_log_are_summed_as_one_run(tmp_path: Path) -> None:
     content = golden_bytes("17-g1-decorations.default-gc-star")
-    plain = summarise(write(tmp_path, content, "plain.log"))
+    plain = summary_of(read_gc_log(write(tmp_path, content, "plain.log")))
     lines = content.splitlines(keepends=True)
     third = len(lines) // 3
     write(tmp_path, b"".join(lines[:third]), "gc.log.1")
@@ -223,7 +223,7 @@ def test_a_log_cut_in_mid_line_is_read_and_said(tmp_path: Path) -> None:
     assert log.unfinished_pauses <= 1
     whole = read_gc_log(write(tmp_path, content, "whole.log"))
     assert log.pauses.equals(whole.pauses.head(len(log.pauses)))
-    assert any("cut in mid-line" in note for note in summarise(tmp_path / "gc.log").notes)
+    assert any("cut in mid-line" in note for note in summary_of(read_gc_log(tmp_path / "gc.log")).notes)
 
 
 def test_an_unfamiliar_pause_is_counted_and_reported(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_a_hole_in_a_log_is_found(tmp_path: Path) -> None:
     hole = b"\n".join(line for line in content.splitlines() if b" GC(3) " not in line)
     log = read_gc_log(write(tmp_path, hole))
     assert log.missing_collections == (3,) and self_check(log).count == 0
-    assert any("GC(3)" in note for note in summarise(tmp_path / "gc.log").notes)
+    assert any("GC(3)" in note for note in summary_of(read_gc_log(tmp_path / "gc.log")).notes)
     assert not read_gc_log(write(tmp_path, content)).missing_collections
 
 

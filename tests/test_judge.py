@@ -281,7 +281,7 @@ def every_verdict(of: str) -> list[Verdict]:
         return allocation.evaluate(allocation.published_as_trials())
     if of == "buffered_io":
         return buffered_io.of_campaign(empty)
-    return stream.verdicts(empty, 10.0)
+    return stream.of_campaign(empty, {"target_ms": 10.0})
 
 
 @pytest.mark.parametrize("study", ["batch", "pauses", "realtime", "allocation", "buffered_io", "stream"])

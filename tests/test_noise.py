@@ -12,7 +12,7 @@ from allocpool.campaign import campaign
 from allocpool.evidence.trials import counted, disturbed_by, finished
 from allocpool.packets.cells import cells
 from allocpool.trial import noise
-from allocpool.trial.jvm_logs import Compilations, read_jit_log
+from allocpool.trial.jvm_logs import read_jit_log
 from allocpool.trial.noise import Activity, Noise, Pace, PaceMeter, disturbance
 
 LIMIT = 0.1
@@ -144,7 +144,7 @@ JIT_LOG = """\
 
 def test_the_log_of_the_compilers_is_counted_in_the_window(tmp_path: Path) -> None:
     log = tmp_path / "jit.log"
-    assert read_jit_log(log, 0, 10) is None
+    assert read_jit_log(log, 0, 10) == {}
     log.write_text(JIT_LOG, encoding="utf-8")
-    assert read_jit_log(log, 200, 400) == Compilations(compilations=3, recompilations=1, deoptimizations=2)
-    assert read_jit_log(log, 0, 1000) == Compilations(compilations=5, recompilations=1, deoptimizations=2)
+    assert list(read_jit_log(log, 200, 400).values()) == [3, 1, 2, None]
+    assert list(read_jit_log(log, 0, 1000).values()) == [5, 1, 2, None]

@@ -274,7 +274,9 @@ def test_a_switch_is_judged_by_the_published_range(thread_ns: int, outcome: str)
         for way, ns in medians_ns.items()
     ]  # fmt: skip
     tables = store.stored("stream", "nonesuch")[0] | {"switches": pd.DataFrame(rows)}
-    found = {item.claim.id: item.outcome for item in claims.verdicts(tables, 10.0) if "25" in item.set_up}
+    found = {
+        item.claim.id: item.outcome for item in claims.of_campaign(tables, {"target_ms": 10.0}) if "25" in item.set_up
+    }
     assert found["thread-switch-2-to-10-us"] == outcome
     assert found["tasklets-switch-cheaper"] == evidence.REPRODUCED
     assert found["g1-within-target"] == evidence.NOT_TESTED

@@ -33,10 +33,9 @@ def gclog_command(files: tuple[str, ...], as_json: bool) -> None:
         except UserError as error:
             refused.append(str(error))
     summaries = [summary_of(log) for log in join_parts(read)]
-    if as_json and (len(files) > 1 or len(summaries) > 1):
-        click.echo(json.dumps([asdict(one) for one in summaries]))
-    elif as_json and summaries:
-        click.echo(summaries[0].to_json())
+    if as_json and (summaries or len(files) > 1):
+        plain = [asdict(one) for one in summaries]
+        click.echo(json.dumps(plain if len(files) > 1 or len(plain) > 1 else plain[0]))
     elif summaries:
         click.echo(_printable("\n\n".join(as_text(one) for one in summaries)))
     for line in refused:

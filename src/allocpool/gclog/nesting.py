@@ -29,21 +29,16 @@ class Nesting:
     def __init__(self, resolution_ns: int) -> None:
         self.inside: dict[int, int | None] = {}  # row of an inner pause -> collection id of the pause around it
         self._slack_ns = resolution_ns + 1000  # durations are printed in microseconds
-        self._opened: dict[int | None, int] = {}
+        self.unfinished: dict[int | None, int] = {}  # collection id of an open pause -> position of its start
         self._recent: list[_Ended] = []
-
-    @property
-    def unfinished(self) -> int:
-        """How many pauses were seen to start but not to end."""
-        return len(self._opened)
 
     def starts(self, gc_id: int | None, position: int) -> None:
         """A ``gc,start`` line of a pause at a position (any number that grows through the file)."""
-        self._opened[gc_id] = position
+        self.unfinished[gc_id] = position
 
     def ends(self, row: int, gc_id: int | None, kind: str, end_ns: int, duration_ns: int) -> None:
         """The line that ends a pause; ``row`` is its row in the table of pauses."""
-        this = _Ended(row, gc_id, kind, end_ns - duration_ns, end_ns, self._opened.pop(gc_id, None))
+        this = _Ended(row, gc_id, kind, end_ns - duration_ns, end_ns, self.unfinished.pop(gc_id, None))
         while self._recent and self._recent[-1].end_ns + self._slack_ns >= this.start_ns:
             if not self._is_inside(self._recent[-1], this):
                 break

@@ -75,7 +75,7 @@ class Facts:
 
 @dataclass(kw_only=True)
 class Records(Facts):
-    """What was read, in the order of the file; the rows follow the schemas of :mod:`allocpool.gclog.tables`."""
+    """What was read, in the order of the file; the rows follow the schemas of :mod:`allocpool.gclog.log`."""
 
     pauses: list[Row] = field(default_factory=list)
     safepoints: list[Row] = field(default_factory=list)
@@ -258,7 +258,7 @@ class _Reader:
         records, layout = self.records, self._layout
         inside = self._nesting.inside
         records.pauses = [(*row, index in inside, inside.get(index)) for index, row in enumerate(records.pauses)]
-        records.unfinished_pauses = self._nesting.unfinished
+        records.unfinished_pauses = len(self._nesting.unfinished)
         records.clock = decorations.clock_of(layout, records.header_ns)
         records.resolution_ns = layout.resolution_ns
         if layout.clock != NO_CLOCK and self._first_ns is not None:
@@ -273,7 +273,6 @@ class _Reader:
         return records
 
     def _stamps(self, lines: Iterable[bytes]) -> Iterator[int]:
-        """The time stamps of those lines that have one."""
         for line in lines:
             if match := self._layout.expression.fullmatch(line.rstrip(b"\r")):
                 with suppress(ValueError):

@@ -7,11 +7,9 @@ something twice, or counts what is no pause.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from os import PathLike
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from allocpool.gclog.decorations import NO_CLOCK
-from allocpool.gclog.log import GcLog, read_gc_log
+from allocpool.gclog.log import GcLog
 
 WINDOWS_MS = (1.0, 10.0, 100.0, 1000.0)
 _Stops = npt.NDArray[np.int64]
@@ -76,15 +74,6 @@ class GcLogSummary:
     unread: int
     violations: int
     notes: tuple[str, ...]
-
-    def to_json(self) -> str:
-        """The summary as one JSON object on one line."""
-        return json.dumps(asdict(self))
-
-
-def summarise(path: str | PathLike[str]) -> GcLogSummary:
-    """Reads and summarises a log; raises what :func:`allocpool.gclog.read_gc_log` raises."""
-    return summary_of(read_gc_log(path))
 
 
 def summary_of(log: GcLog) -> GcLogSummary:

@@ -11,7 +11,6 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +29,17 @@ _STAMP = re.compile(rb"^\[(\d+)ns\]", re.MULTILINE)
 _TAIL_BYTES = 1 << 16
 
 
-@dataclass(frozen=True)
-class Compilations:
-    """Compilations between two instants, described in `allocpool.trial.noise.Noise`.
+def read_jit_log(log: Path, start_ns: int, end_ns: int) -> dict[str, Any]:
+    """Return the compilations between two instants of CLOCK_MONOTONIC, by their names in `allocpool.trial.noise.Noise`;
+    nothing where there is no log.
 
     ``compiled_state`` is of the second instant: trials that have it in common ran the same methods of the workload at
     the same levels, if not the same instructions.
     """
-
-    compilations: int = 0
-    recompilations: int = 0
-    deoptimizations: int = 0
-    compiled_state: str | None = None
-
-
-def read_jit_log(log: Path, start_ns: int, end_ns: int) -> Compilations | None:
-    """Return the compilations between two instants of CLOCK_MONOTONIC; None where there is no log."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return None
+        return {}
     seen: set[tuple[str, str]] = set()
     compiled = again = given_up = 0
     live: dict[str, set[str]] = defaultdict(set)
@@ -69,7 +59,10 @@ def read_jit_log(log: Path, start_ns: int, end_ns: int) -> Compilations | None:
         again += inside and code in seen
         seen.add(code)
     state = "\n".join(f"{method} {' '.join(sorted(levels))}" for method, levels in sorted(live.items()) if levels)
-    return Compilations(compiled, again, given_up, hashlib.sha256(state.encode()).hexdigest()[:8] if state else None)
+    return {
+        "compilations": compiled, "recompilations": again, "deoptimizations": given_up,
+        "compiled_state": hashlib.sha256(state.encode()).hexdigest()[:8] if state else None,
+    }  # fmt: skip
 
 
 def log_fault(log: Path, measurement: Mapping[str, Any] | None, needed: bool = True) -> str | None:

@@ -20,7 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -161,10 +161,9 @@ def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str,
     """Return what the JVM compiled in the measured window; nothing where a full disk swallowed lines of its log, which
     only stderr reports."""
     window = (measurement or {}).get("cpu")
-    if f"file={JIT_LOG}" in _tail(folder):
+    if window is None or f"file={JIT_LOG}" in _tail(folder):
         return {}
-    counted = read_jit_log(folder / JIT_LOG, window["start_ns"], window["end_ns"]) if window else None
-    return asdict(counted) if counted else {}
+    return read_jit_log(folder / JIT_LOG, window["start_ns"], window["end_ns"])
 
 
 def _run_child(command: Sequence[str], task: Task, launch: record.Launch) -> tuple[int | None, str | None]:
@@ -228,7 +227,6 @@ def child_environment(launch: record.Launch) -> dict[str, str]:
 def _outcome(
     folder: Path, exit_code: int | None, spec: TrialSpec
 ) -> tuple[record.Status, str | None, dict[str, Any] | None]:
-    """Return status, reason and measurement of the record."""
     path = folder / record.MEASUREMENT
     if path.exists():
         measurement = json.loads(path.read_text(encoding="utf-8"))

@@ -69,12 +69,6 @@ def newest(trials: pd.DataFrame) -> pd.DataFrame:
     return trials[trials["runtime"].isna() | trials["runtime"].eq(latest).fillna(False)]
 
 
-def without_virtual(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the newest trials with messages of the usual size and no virtual threads; ``buffer`` is 0 for none."""
-    shown = newest(usual(done(trials)))
-    return shown[shown["threads"].fillna("") != "virtual"].assign(buffer=shown["buffer"].fillna(0))
-
-
 def slopes(points: pd.DataFrame, value: str = "rss_mb", by: Sequence[str] = ("variant",)) -> pd.DataFrame:
     """Return a line by least squares for each block of each group: ``by``, block, ``each`` (bytes per connection) and
     ``fixed_mb``; none where a block has one number of connections.
@@ -91,16 +85,13 @@ def slopes(points: pd.DataFrame, value: str = "rss_mb", by: Sequence[str] = ("va
 
 
 def over_blocks(
-    lines: pd.DataFrame, by: Sequence[str] = ("variant",), value: str = "each", level: float = CONFIDENCE,
-    next_block: bool = False,
-) -> pd.DataFrame:  # fmt: skip
-    """Return the mean of a column of `slopes` over blocks, by group: mean, low and high (Student; NaN of one block), n.
-
-    ``next_block``: the interval is that in which one more block is expected.
-    """
+    lines: pd.DataFrame, by: Sequence[str] = ("variant",), value: str = "each", level: float = CONFIDENCE
+) -> pd.DataFrame:
+    """Return the mean of a column of `slopes` over blocks, by group: mean, low and high (Student; NaN of one block),
+    n."""
     groups = lines.groupby(list(by), sort=False)[value]
     mean, n = groups.mean(), groups.size()
-    half = scipy_stats.t.ppf(0.5 + level / 2, n - 1) * groups.std() * np.sqrt(1 / n + next_block)
+    half = scipy_stats.t.ppf(0.5 + level / 2, n - 1) * groups.std() * np.sqrt(1 / n)
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "n": n})
 
 
@@ -165,20 +156,3 @@ def published() -> pd.DataFrame:
     baselines["io"] = baselines["server"].map(_IO_OF_SERVER)
     both = pd.concat([table.assign(way=ways), baselines.assign(way=[Variant("cpp", "threads").way, IDLE_THREADS])])
     return both[["io", "buffer", "way", "connections", "memory_mb", "median_cpu_percent"]].reset_index(drop=True)
-
-
-def published_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the published memory with ours, predicted from the slope with the interval of one more block.
-
-    Ours are platform threads on the newest release, and C++. Empty where a row was not measured, or at one number of
-    connections only.
-    """
-    by = ["io", "buffer"]
-    ours = without_virtual(trials)
-    idle = slopes(ours[ours["io"] == "stream"].assign(io="idle_threads"), "idle_rss_mb", by)
-    table = published()
-    lines = pd.concat([slopes(ours, by=by), idle]).merge(table, "inner", by)
-    lines = lines.assign(mib=lines["fixed_mb"] + lines["each"] * lines["connections"] / _MB)
-    predicted = over_blocks(lines, by, "mib", next_block=True).apply(spread, axis=1, result_type="reduce")
-    table = table.merge(predicted.rename("ours, MiB").reset_index(), "left", by)
-    return table.rename(columns={"memory_mb": "published MB"})[["way", "connections", "published MB", "ours, MiB"]]

@@ -26,7 +26,9 @@ _COUNTERPARTS = (
 
 def _slopes(trials: pd.DataFrame) -> dict[tuple[str, int], pd.Series]:
     """Bytes per connection by way of I/O and buffer, 0 for none, on the newest release; no virtual threads."""
-    found = connections.slopes(connections.without_virtual(trials), by=["io", "buffer"]).set_index("block")
+    shown = connections.newest(connections.usual(connections.done(trials))).fillna({"buffer": 0})
+    shown = shown[shown["threads"].fillna("") != "virtual"]
+    found = connections.slopes(shown, by=["io", "buffer"]).set_index("block")
     groups: Any = found.groupby(["io", "buffer"])["each"]
     return {(io, int(buffer)): lines for (io, buffer), lines in groups}
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Readable, Study, StudyProfile, spelled
@@ -18,7 +18,7 @@ from allocpool.errors import UserError
 from allocpool.studies.buffered_io.measurement import EchoMeasurement
 from allocpool.studies.buffered_io.specs import MOST_CONNECTIONS, EchoSpec, Variant
 from allocpool.studies.buffered_io.tables import SCHEMAS, cost_of, summarise_echo, tidy_buffered_io
-from allocpool.trial.spec import TrialSpec
+from allocpool.trial.spec import Frozen, TrialSpec
 
 _READERS = tuple(f"java/buffered_reader:{size}" for size in (256, 512, 4096, 8192, 16384))
 _STREAMS = ("java/buffered_stream:512", "java/buffered_stream:8192", "java/stream")
@@ -32,10 +32,8 @@ EVERY_KEY = (
 """The variants of the study."""
 
 
-class Connections(BaseModel):
+class Connections(Frozen):
     """Variants, each at every one of these numbers of connections."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     variants: tuple[str, ...] = Field(min_length=1, description="java/IO[:BUFFER]/[THREADS/]RUNTIME or cpp/IO")
     connections: tuple[Annotated[int, Field(ge=1, le=MOST_CONNECTIONS)], ...] = Field(min_length=1)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
@@ -24,13 +24,11 @@ from allocpool.studies.pauses.measurement import DisturbedMeasurement
 from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
 from allocpool.studies.pauses.tables import SCHEMAS, summarise_disturbed, tidy_pauses
 from allocpool.studies.realtime.study import RealtimeProfile, Sweeps, plan_sweeps
-from allocpool.trial.spec import TrialSpec
+from allocpool.trial.spec import Frozen, TrialSpec
 
 
-class _Part(BaseModel):
+class _Part(Frozen):
     """A part of the profile, with the Java configurations that it runs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     configurations: tuple[ConfigurationKey, ...] = ()
 

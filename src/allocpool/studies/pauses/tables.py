@@ -129,7 +129,6 @@ def left_mb(pauses: Sequence[Pause]) -> float | None:
 
 
 def _batch_rows(record: TrialRecord) -> Rows:
-    """The rows of one batch or live-set trial."""
     trial = read_trial(record, BatchMeasurement)
     rows: dict[str, Sequence[Row]] = {"trials": [batch_row(trial)]}
     if trial.measurement is None:
@@ -245,7 +244,6 @@ def _known_events(spec: Mapping[str, Any], measured: LiveMeasurement, stops: Sto
 
 
 def _loss_rows(record: TrialRecord) -> Rows:
-    """The rows of one real-time or disturbed trial."""
     spec, stops = record.spec, stops_of(record)
     kind = DisturbedMeasurement if spec["mode"] == "disturbed" else RealtimeMeasurement
     measured: Any = read_trial(record, kind).measurement

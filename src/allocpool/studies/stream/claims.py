@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
@@ -20,15 +20,16 @@ import pandas as pd
 from allocpool.campaign.tidy import frame
 from allocpool.decisions import Comparison
 from allocpool.evidence import claims, reference
-from allocpool.evidence.claims import Verdict
-from allocpool.evidence.declared import Cell, Cells, claims_of
+from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablations, failed
+from allocpool.evidence.claims import OTHER_WAY, Verdict
+from allocpool.evidence.declared import Cell, Cells, Selection, claims_of
 from allocpool.evidence.trials import finished
 from allocpool.percentiles import TAILS, samples_needed
 from allocpool.runtimes.collectors import collector_labelled
 from allocpool.studies.realtime import adaptive
 from allocpool.studies.realtime.adaptive import AdaptiveTrials
 from allocpool.studies.stream.specs import StreamSpec
-from allocpool.studies.stream.tables import SWITCH_ROWS
+from allocpool.studies.stream.tables import SWITCH_ROWS, label
 
 CONFIGURATION = (
     "configuration", "cooperative_threads", "aggregate", "processors", "sources", "hiccup_ms", "new_size_mb",
@@ -311,11 +312,41 @@ def cells_of(tables: Mapping[str, pd.DataFrame], target_ms: float, set_up: str =
     return _of_campaign(tables["trials"], tables["switches"], target_ms, SET_UPS[set_up])
 
 
-def verdicts(tables: Mapping[str, pd.DataFrame], target_ms: float) -> list[Verdict]:
-    """Return all verdicts of the page, judged together: on the source's collectors, on today's, and our own last."""
-    return claims.evaluate_apart(STREAM_CLAIMS, lambda set_up: cells_of(tables, target_ms, set_up))
-
-
 def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
-    """Return the verdicts of a campaign, on what it left, as its page and the first page show them."""
-    return verdicts(tables, settings["target_ms"])
+    """Return all verdicts on what a campaign left, judged together: on the source's collectors, on today's, and our own
+    last."""
+    return claims.evaluate_apart(STREAM_CLAIMS, lambda set_up: cells_of(tables, settings["target_ms"], set_up))
+
+
+def explained(tables: Mapping[str, pd.DataFrame], target_ms: float, verdicts: Sequence[Verdict]) -> list[Ablation]:
+    """Judge one change at a time of every rate at which G1 misses the target, of the verdicts that refute that it holds
+    it."""
+    every = cells_of(tables, target_ms)
+    sizes_mb = sorted(tables["trials"]["new_size_mb"].dropna().unique())
+    asked: list[Asked] = []
+    for verdict in failed(verdicts):
+        if verdict.claim.id != WITHIN_TARGET:
+            continue
+        expected = STREAM_CLAIMS.orderings(WITHIN_TARGET, cells_of(tables, target_ms, verdict.set_up))
+        for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
+            if shown != OTHER_WAY:
+                continue
+            ((cell,), _) = item.cells
+            about = (verdict.claim.text, verdict.set_up, f"{target_ms:g} ms over {name_of(cell.facts)}")
+            for words, to in _changes(cell.facts, label(*SET_UPS[verdict.set_up]["ZGC"]), sizes_mb):
+                other = every.other(cell, to)
+                after = Changed(1 / other.values if other else pd.Series(dtype=float), None)
+                asked.append(Asked(*about, words, Sides(1 / cell.values, 1.0), after))
+    return ablations(asked)
+
+
+def _changes(facts: Mapping[str, Any], zgc: str, sizes_mb: Sequence[int]) -> Iterator[tuple[str, Selection]]:
+    # Left out are the engine, the machine, and what a collector takes while it runs concurrently.
+    yield "nothing delays but the longest pause", {"measure": "longest pause over target"}
+    # A target for pauses is G1's alone.
+    yield f"the collector is {zgc}", {"configuration": zgc, "pause_target_ms": None}
+    if facts["cores"] > facts["cooperative_threads"]:
+        yield "every processor has a thread", {"cooperative_threads": facts["cores"]}
+    yield "the aggregate makes no garbage", {"aggregate": "garbage_free"}
+    for size_mb in sizes_mb:
+        yield f"MaxNewSize is {size_mb} MB", {"new_size_mb": size_mb}

@@ -48,6 +48,8 @@ _HAZELCAST = (
 class EngineSpec(TrialSpec):
     """A JVM that the engine can run on."""
 
+    CHILD: ClassVar[str] = "allocpool.studies.stream.child.stream"
+
     runtime: RuntimeNumber = DEFAULT_RUNTIME
     collector: CollectorName = "g1"
     heap_mb: int = Field(default=HEAP_MB, ge=256)
@@ -67,14 +69,11 @@ class EngineSpec(TrialSpec):
 
 
 def _scheduler(threads: int) -> list[str]:
-    """Options that give virtual threads so many native ones."""
     return [f"-Djdk.virtualThreadScheduler.{name}={threads}" for name in ("parallelism", "maxPoolSize")]
 
 
 class StreamSpec(EngineSpec):
     """One job at one rate."""
-
-    CHILD: ClassVar[str] = "allocpool.studies.stream.child.stream"
 
     mode: Literal["stream"] = "stream"
     events_per_second: int = Field(ge=1, le=HIGHEST_RATE)
@@ -130,7 +129,6 @@ class StreamSpec(EngineSpec):
         return self
 
     def _settings(self) -> list[str]:
-        """The collector's settings that are asked for, as options."""
         asked = {
             "MaxNewSize": self.new_size_mb and f"{self.new_size_mb}m", "ConcGCThreads": self.concurrent_gc_threads,
             "ParallelGCThreads": self.parallel_gc_threads,
@@ -197,8 +195,6 @@ def _has(runtime: int, way: Switching) -> bool:
 
 class StreamSwitchSpec(EngineSpec):
     """Parties that take turns on one processor: what it takes to go from one to the next."""
-
-    CHILD: ClassVar[str] = "allocpool.studies.stream.child.stream_switch"
 
     mode: Literal["stream_switch"] = "stream_switch"
     parties: int = Field(default=64, ge=2, le=1000, description="that take turns")

@@ -11,7 +11,6 @@ from allocpool import decisions
 from allocpool.campaign import store
 from allocpool.evidence import tables
 from allocpool.evidence.declared import claims_of
-from allocpool.evidence.trials import finished
 from allocpool.stats import Interval
 from allocpool.studies.stream import claims
 
@@ -37,18 +36,6 @@ def throughput(trials: pd.DataFrame, target_ms: float) -> pd.DataFrame:
     return found[names].assign(**{name: found[column] / 1e6 for name, column in ends.items()})
 
 
-def gaps(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
-    """Return what has no latency, and why: trials that failed or fell behind, collectors that the profile leaves
-    out."""
-    behind = finished(trials)[~claims.keeping_up(finished(trials))].assign(status="fell behind", reason=None)
-    bad = pd.concat([behind, trials[trials["status"] != "ok"]])
-    keys = ["configuration", "status", "reason"]
-    counted = bad.groupby(keys, dropna=False, observed=True, sort=False).size().reset_index(name="trials")
-    left_out = plan.loc[~plan["planned"].astype(bool), ["configuration", "left_out_because"]]
-    left_out = left_out.rename(columns={"left_out_because": "reason"}).assign(status="left out", trials=0)
-    return pd.concat([counted, left_out])[["configuration", "trials", "status", "reason"]]
-
-
 def commonest_rate(trials: pd.DataFrame) -> pd.DataFrame:
     """Return of the finished plain trials those at the rate, on the windows, that most of them had."""
     rows, of_one = claims.only(trials), ["events_per_second", "keys", "window_ms", "slide_ms", "seconds"]
@@ -62,7 +49,7 @@ def rate_text(facts: Mapping[Any, Any] | pd.Series) -> str:
 
 def verdict(measured: Mapping[str, pd.DataFrame], target_ms: float) -> str:
     """Return the page's headline: the highest throughput within the target, and two conclusions."""
-    every = {item.claim.id: item.outcome for item in claims.verdicts(measured, target_ms)}
+    every = {item.claim.id: item.outcome for item in claims.of_campaign(measured, {"target_ms": target_ms})}
     return (
         f"{_highest(measured['trials'], target_ms)} That a processor left to the collector shortens latency: "
         f"{every[claims.FOR_THE_COLLECTOR]}. That allocating at every update lengthens it: "

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from allocpool.campaign.schedule import GIVEN_UP_AFTER, Question
 from allocpool.campaign.study import Machine, Mode, Planned, Readable, Study, StudyProfile
@@ -25,7 +25,7 @@ from allocpool.studies.stream import specs, tables
 from allocpool.studies.stream.measurement import StreamMeasurement, StreamSwitchMeasurement
 from allocpool.studies.stream.specs import EngineSpec, StreamSpec, StreamSwitchSpec
 from allocpool.trial.record import TrialRecord
-from allocpool.trial.spec import TrialSpec
+from allocpool.trial.spec import Frozen, TrialSpec
 
 PLACED = 15
 """Adaptive trials of a cell."""
@@ -67,13 +67,11 @@ def sweep(processors: int) -> list[int]:
     return [count for count in left if count < processors]
 
 
-class StreamSelection(BaseModel):
+class StreamSelection(Frozen):
     """Every configuration x rate x number of threads, keys, aggregate, processors and setting of the collector.
 
     Rates are stated per processor, or in all of them together. None of a setting is the JVM's own choice.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     configurations: tuple[ConfigurationName, ...] = Field(min_length=1)
     left_to_collector: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] | Literal["sweep"] = Field(
@@ -165,7 +163,6 @@ def _trials(profile: StreamProfile, group: StreamSelection, block: int, cores: i
 
 
 def _rate_after(seen: Sequence[Seen]) -> int:
-    """The events per second of an adaptive trial after these."""
     shown = tuple((math.log(each.interval_ns), each.lost_more_than(0.0)) for each in seen)
     return round(1e9 / next_interval(1e9 / _HIGHEST_RATE, 1e9 / _LOWEST_RATE, shown))
 

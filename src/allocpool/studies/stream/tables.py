@@ -105,10 +105,9 @@ def label(collector: str, runtime: int) -> str:
 
 
 def _stated(record: TrialRecord, schema: DataFrameSchema) -> Row:
-    """The columns that follow from a trial's spec."""
     spec = record.spec
     return {
-        **{name: spec[name] for name in schema.columns if name in spec}, **tidy.trial_row(record),
+        **tidy.pick(schema.columns, spec), **tidy.trial_row(record),
         **dict.fromkeys(_GC_THREADS), **{f"asked_{name}": spec.get(name) for name in _GC_THREADS},
         "configuration": label(spec["collector"], spec["runtime"]), "cores": record.host.logical_cores,
     }  # fmt: skip

@@ -6,16 +6,28 @@ parent reads the exit status and the tail of stderr.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 from allocpool.machine.personality import start_again_at_fixed_addresses
-from allocpool.trial.child.process import die_with_parent
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to kill this process when its parent dies, so that a killed campaign leaves no orphan."""
+    parent = int(os.environ.get("ALLOCPOOL_PARENT", os.getppid()))
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            sys.exit("the parent died before the trial began")
 
 
 def run(folder: Path) -> dict[str, Any]:
@@ -31,7 +43,7 @@ def run(folder: Path) -> dict[str, Any]:
 def main() -> None:
     """Entry of the child process."""
     folder = Path(sys.argv[1])
-    die_with_parent()
+    _die_with_parent()
     start_again_at_fixed_addresses((sys.executable, "-m", "allocpool.trial.child", str(folder)))
     gc.disable()  # JPype asks the JVM to collect whenever Python does
     measurement = run(folder)

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from allocpool.trial.child import native
 
 
-class Counters(Protocol):
-    """The accounting of a workload: what is queued is processed (``drain``), counters since the start by name, the sum
-    over what was processed, in one line what is wrong, if anything (``audit``); ``close`` lets the threads go."""
-
-    def drain(self) -> None: ...
-    def counts(self) -> dict[str, int]: ...
-    def checksum(self) -> int: ...
-    def audit(self) -> str: ...
-    def close(self) -> None: ...
-
-
 class JavaCounters:
-    """That of a Java trial, in this process through JPype."""
+    """The accounting of a Java trial, in this process through JPype: what is queued is processed (``drain``), counters
+    since the start by name, the sum over what was processed, in one line what is wrong, if anything (``audit``);
+    ``close`` lets the threads go."""
 
     def __init__(self, trial: Any) -> None:
         self._trial = trial
@@ -70,6 +61,5 @@ class CppCounters:
         getattr(self._library, f"ap_{self._workload}_destroy")(self._handle)
 
     def _call(self, name: str, *arguments: Any) -> None:
-        """Call a function of the workload; raises as `native.checked`."""
         function = getattr(self._library, f"ap_{self._workload}_{name}")
         native.checked(self._library, function(self._handle, *arguments), out_of_memory="C++ new failed")

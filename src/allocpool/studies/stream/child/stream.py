@@ -6,13 +6,14 @@ While windows are measured, this thread sleeps: everything is written down insid
 from __future__ import annotations
 
 import math
+import os
 import time
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from allocpool.studies.stream.measurement import VM_OPTIONS, StreamOutcome
+from allocpool.studies.stream.measurement import VM_OPTIONS, StreamOutcome, StreamSwitchOutcome, Switch
 from allocpool.trial.child import jvm
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.measurement import Failure
@@ -20,9 +21,11 @@ from allocpool.trial.measurement import Failure
 _LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> StreamOutcome | Failure:
-    """Measure one rate; a member that does not start and an exhausted heap are outcomes and are returned as such."""
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> StreamOutcome | StreamSwitchOutcome | Failure:
+    """Measure one rate, or switches; return as outcomes a member that does not start and an exhausted heap."""
     jvm.start(launch)
+    if spec["mode"] == "stream_switch":
+        return _switches(spec)
     trial_class = jvm.java_class("allocpool.stream.StreamTrial")
     warmup_ms, hiccup_from_ms, end_ms = _times_ms(spec)
     sources = 1 if spec["sources"] == "single" else spec["cooperative_threads"]
@@ -98,3 +101,28 @@ def _measure(trial: Any, trial_class: Any, *window_ms: int) -> StreamOutcome:
 
 def _sleep_until(instant_ns: int) -> None:
     time.sleep(max(0, instant_ns - monotonic_ns()) / 1e9)
+
+
+def _switches(spec: dict[str, Any]) -> StreamSwitchOutcome:
+    """Measure each way in turn, on one processor.
+
+    Threads inherit the processors of the thread that starts them: this one is bound to one of its own after the JVM has
+    started, so that collector and compiler stay where they are.
+    """
+    processor = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {processor})
+    switches = jvm.java_class("allocpool.stream.Switches")
+    measured = [_switch("empty", switches.emptyNs())]
+    measured += [_switch(way, switches.measure(way, spec["parties"], spec["turns"])) for way in spec["ways"]]
+    return {
+        "status": "ok",
+        "reason": None,
+        "switches": measured,
+        "processor": processor,
+        "peak_rss_mb": peak_rss_mb(),
+    }
+
+
+def _switch(way: str, percentiles_ns: Any) -> Switch:
+    p10_ns, p50_ns, p90_ns = (int(ns) for ns in percentiles_ns)
+    return {"way": way, "p10_ns": p10_ns, "p50_ns": p50_ns, "p90_ns": p90_ns}
