@@ -37,17 +37,6 @@ _FEW_DESCRIPTORS = 4096
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _LITTLE_MB = 500
 """Of free space, below which a campaign is likely to end for want of it."""
-_DEBIAN = {
-    "javac": "openjdk-17-jdk-headless",
-    "Maven": "maven",
-    "C++ compiler": "g++",
-    "CMake": "cmake",
-    "simulated counters": "valgrind",
-    "boost_pool": "libboost-dev",
-    "chromium": "chromium",
-    **{name: row.debian for name, row in ALLOCATORS.items() if row.debian},
-}
-"""Which Debian package brings a part that is missing."""
 
 
 class CollectorReport(BaseModel, frozen=True):
@@ -82,10 +71,6 @@ class Diagnosis(BaseModel, frozen=True):
     allocators: tuple[Part, ...]
     system: tuple[Part, ...]
     outlook: Outlook | None = None
-
-    def packages(self) -> tuple[str, ...]:
-        parts = (*self.building, *self.allocators, *self.system)
-        return tuple(dict.fromkeys(_DEBIAN[part.name] for part in parts if part.problem and part.name in _DEBIAN))
 
     def missing(self) -> tuple[str, ...]:
         """Return a line for everything that is missing or does not work, essentials first."""
@@ -208,22 +193,17 @@ def as_text(diagnosis: Diagnosis) -> str:
     lines += [f"  {line}" for line in missing]
     lines += ["", "Noise", f"  {diagnosis.outlook.sentences()}"] if diagnosis.outlook else []
     ready = "ready: the essentials are there" if diagnosis.ready else "not ready: essentials are missing"
-    packages = diagnosis.packages()
-    install = [f"to install what is missing (Debian): apt-get install {' '.join(packages)}"] if packages else []
-    return "\n".join([*lines, "", ready, *install])
+    return "\n".join([*lines, "", ready])
 
 
 @dataclass(frozen=True)
 class Damage:
-    """One broken thing."""
-
     path: Path
     what: str
     remedy: str
 
 
 def damages() -> Iterator[Damage]:
-    """Yield everything that is broken in the store of this user."""
     yield from _of_place(home.data_dir())
     for folder in _folders(home.raw_dir()):
         if folder.name != "single":

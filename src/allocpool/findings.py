@@ -58,7 +58,6 @@ class Measured:
 
     @cached_property
     def rungs(self) -> pd.DataFrame:
-        """The batch study's comparisons by configuration and messages alive."""
         return by_size.rungs(self.batch)
 
     @property
@@ -86,7 +85,6 @@ class Measured:
 
     @property
     def rule(self) -> Rule:
-        """What costs are judged by."""
         return store.rule_of(self.profile, *_OF_PACKETS)
 
     @property

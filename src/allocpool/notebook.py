@@ -143,7 +143,6 @@ def progress(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def say(*sentences: str) -> Markdown:
-    """Join sentences to a Markdown paragraph."""
     return Markdown(" ".join(sentence for sentence in sentences if sentence))
 
 

@@ -34,7 +34,6 @@ def answer(measured: findings.Measured) -> str:
 
 
 def drawn(measured: findings.Measured) -> Figure:
-    """Draw what a message costs by how many are alive."""
     return by_size.curve(findings.answered(measured), measured.last_level_cache_mb)
 
 

@@ -72,7 +72,6 @@ class CampaignStatus:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to run."""
         return self.missing == 0
 
 
@@ -149,7 +148,6 @@ class Campaign:
 
     @property
     def is_sequential(self) -> bool:
-        """Whether open questions get further blocks."""
         return self.profile.schedule == "sequential"
 
     @property
@@ -178,7 +176,6 @@ class Campaign:
                     )
 
     def _to_place(self) -> list[TrialSpec]:
-        """Return the adaptive trials that a fixed plan has yet to place: their number is known, and about where."""
         if self.is_sequential or self.study.adaptive is None:
             return []
         there = {task.spec for task in self.all_tasks()}
@@ -202,7 +199,6 @@ class Campaign:
         return alone(home.raw_dir())
 
     def pace_meter(self) -> PaceMeter:
-        """Return what reads the machine's pace between trials."""
         return self._launcher.pace_meter()
 
     def trials_of(self, cell: TrialSpec) -> list[Task]:

@@ -129,7 +129,6 @@ class _Core(yaml.SafeLoader):
     number. Keys are texts, each once; there are no merge keys, tags, anchors and aliases."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """PyYAML's hook: the keys of a mapping, each once."""
         seen = set()
         for key, _ in node.value:
             if key.tag != "tag:yaml.org,2002:str" or key.value == "<<":

@@ -32,7 +32,6 @@ def module_of(study: str, part: str) -> ModuleType:
 
 
 def every_study() -> list[Study[Any]]:
-    """Return all studies, in their order."""
     return [study_named(name) for name in STUDY_NAMES]
 
 

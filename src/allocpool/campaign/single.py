@@ -49,7 +49,6 @@ def spec_of(values: Mapping[str, Any]) -> TrialSpec:
 
 
 def summary_of(record: TrialRecord) -> dict[str, Any]:
-    """Return a record as plain data, for a reader of JSON."""
     found = mode_named(record.spec["mode"]).summarise(record)
     if record.launch and record.launch.jvm:
         found = {**found, "jvm_flags": list(record.launch.jvm.flags)}

@@ -86,7 +86,6 @@ class Mode:
 
     @property
     def name(self) -> str:
-        """The value of ``mode``."""
         return str(self.spec.model_fields["mode"].default)
 
 

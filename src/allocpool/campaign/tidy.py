@@ -51,7 +51,6 @@ def text(description: str, *, nullable: bool = False) -> Column:
 
 
 def choice(valid: Iterable[str], description: str, *, nullable: bool = False) -> Column:
-    """Return a column of strings out of a closed list."""
     return Column("string", Check.isin(list(valid)), nullable=nullable, description=description)
 
 

@@ -54,7 +54,6 @@ class Benchmark:
 
     @property
     def iterations_only(self) -> bool:
-        """Whether all values are of one process."""
         return len(self.processes) == 1 and len(self.processes[0]) > 1
 
     def costs(self) -> list[float]:
@@ -347,18 +346,16 @@ def _read_csv(text: str, path: Path, into: Trials) -> None:
 
 def _ranks(words: list[str]) -> list[float]:
     """Return the rank of each block: by number where all are, else numbers inside of words count as numbers."""
-    numbers = {word: _parsed(word) for word in words}
-    if all(map(math.isfinite, numbers.values())):
-        return [numbers[word] for word in words]
+    numbers = list(map(_parsed, words))
+    if all(map(math.isfinite, numbers)):
+        return numbers
 
     def parts_of(word: str) -> list[Any]:
-        """Return text and numbers, which take turns: a number sorts by its length and its digits."""
-        parts: list[Any] = re.split(r"(\d+)", word)
-        parts[1::2] = [(len(digits := part.lstrip("0")), digits) for part in parts[1::2]]
-        return parts
+        """Return text and numbers, which take turns."""
+        return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", word)]
 
-    order = {word: float(rank) for rank, word in enumerate(sorted(numbers, key=parts_of))}
-    return [order[word] for word in words]
+    order = sorted(set(words), key=parts_of)
+    return [float(order.index(word)) for word in words]
 
 
 def read(path: Path, two_files: bool) -> Trials:

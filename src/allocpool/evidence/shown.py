@@ -34,8 +34,6 @@ def region(inner: str, title: str) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """HTML and its rows."""
-
     html: str
     title: str
     rows: pd.DataFrame
@@ -56,7 +54,6 @@ class Nothing:
 
     @property
     def data(self) -> str:
-        """Its Markdown."""
         tables = [f"**{'; '.join(self.of)}**: nothing in this campaign."] if self.of else []
         return " ".join((*tables, *(f"No figure: {reason}." for reason in self.because)))
 

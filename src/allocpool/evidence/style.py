@@ -118,7 +118,6 @@ def rows_of(figure: Figure) -> pd.DataFrame | None:
 
 
 def alt(figure: Figure) -> str:
-    """Return a figure's text alternative."""
     return str(figure.get_label())
 
 

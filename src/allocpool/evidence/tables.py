@@ -209,15 +209,10 @@ def means(trials: pd.DataFrame, by: Sequence[str], value: str) -> pd.DataFrame:
 
 TableOrWords = GT | Nothing
 _HEADINGS = {
-    "left_out_because": "left out because",
     "llc_misses": "misses of the last level",
     "l1d_misses": "misses of the first level",
     "sd_free": "SD of the logarithm, free",
     "sd_held": "SD of the logarithm, held",
-    "n_free": "n, free",
-    "n_held": "n, held",
-    "speeds_free": "speeds, free",
-    "speeds_held": "speeds, held",
     "compiled_states": "states of compiled code",
     "shared_states": "of these, with both speeds",
 }

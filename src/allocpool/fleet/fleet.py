@@ -147,7 +147,6 @@ class Fleet:
         self._lock = threading.RLock()
 
     def require_scheduler(self) -> None:
-        """Check that the scheduler is there; Lost where it is not."""
         if self.client.status not in ("running", "newly-created"):
             raise Lost("the scheduler is lost: nothing finished is; start it again, and the same command goes on")
 

@@ -49,7 +49,6 @@ class _InThisProcess(Engine):
 
     @classmethod
     def execute_managed_notebook(cls, nb_man: NotebookExecutionManager, kernel_name: str, **_: Any) -> None:
-        """Run every cell up to the first error."""
         shell = _Shell.instance(config=Config(HistoryManager={"enabled": False}))
         for index, cell in enumerate(nb_man.nb.cells):
             nb_man.cell_start(cell, index)

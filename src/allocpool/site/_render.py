@@ -21,8 +21,7 @@ from allocpool.campaign.campaign import SHOW_ONLY
 from allocpool.campaign.registry import every_study
 from allocpool.errors import UserError
 from allocpool.machine.guard import guarded, start_guard
-from allocpool.site._build import build_site
-from allocpool.site._pages import ERROR_SUFFIX, read_page
+from allocpool.site._build import ERROR_SUFFIX, build_site, read_page
 from allocpool.stats import plural
 
 _PAGE_S = 8.0
