@@ -52,8 +52,7 @@ def plan(study: str, profile: str = "quick", **settings: Any) -> pd.DataFrame:
 
 
 def status(study: str, profile: str = "quick", **settings: Any) -> CampaignStatus:
-    """Return how many trials are planned, finished, failed and missing; starts nothing. Arguments and errors as of
-    `run`."""
+    """Return how many trials are planned, finished, failed and missing; arguments and errors as of `run`."""
     return campaigns.open_study(study, profile, settings).status()
 
 

@@ -34,7 +34,6 @@ from allocpool.trial.record import RESULT, checked_record, trial_id
 
 _PROBE_HEAP_MB = 64
 _FEW_DESCRIPTORS = 4096
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _LITTLE_MB = 500
 """Of free space, below which a campaign is likely to end for want of it."""
 
@@ -148,20 +147,16 @@ def _system(host: Host) -> tuple[Part, ...]:
     ]
     few = isinstance(limits[0], int) and limits[0] < _FEW_DESCRIPTORS
     more = f"open files: {limits[0]} at once, {_FEW_DESCRIPTORS} are better: ulimit -n {_FEW_DESCRIPTORS}"
-    browser = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
-    missing = "a browser for the site's tests is missing: install chromium (Debian)"
     return (
         Part("hardware counters", None if hardware else "perf_event_open", hardware),
         Part("simulated counters", shutil.which("valgrind"), simulated),
         Part("open files", f"{limits[0]} (at most {limits[1]})", more if few else None),
         Part("transparent huge pages", host.transparent_huge_pages or "not offered"),
-        Part("chromium", browser, None if browser else missing),
     )
 
 
 def as_text(diagnosis: Diagnosis) -> str:
-    """Return a diagnosis as text: which runtime runs with which collector (yes, no, or a dash where it never had it),
-    the parts, and what is missing."""
+    """Return a diagnosis as text: which runtime runs with which collector, the parts, and what is missing."""
     host = diagnosis.host
     signs = {"runs": "yes", "fails": "no", "absent": "-"}
     table = []

@@ -44,8 +44,7 @@ class Interval:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """Return a number with ``digits`` significant digits (``4042`` -> ``4,040``); beyond fifteen digits, in scientific
-    notation."""
+    """Return a number with ``digits`` significant digits: ``4042`` is ``4,040``."""
     if not math.isfinite(value):
         return "-"
     if value == 0:

@@ -56,8 +56,7 @@ def summary_of(record: TrialRecord) -> dict[str, Any]:
 
 
 def as_text(summary: dict[str, Any], record: TrialRecord) -> str:
-    """Return a summary as lines: its outcome, times of one packet, other measurements, then what was stated, the trial
-    and its conditions, last its counts."""
+    """Return a summary as lines: outcome, times of a packet, other measurements, the trial, last its counts."""
     about = {*record.spec, *TRIAL_COLUMNS}
     known = [key for key, value in summary.items() if value is not None and not isinstance(value, (dict, list))]
     found = sorted(known, key=lambda key: (key != "status", key in about, "ns_per_" not in key))
@@ -68,8 +67,7 @@ def as_text(summary: dict[str, Any], record: TrialRecord) -> str:
 
 
 def run_single(spec: TrialSpec) -> TrialRecord:
-    """Run one trial now, whatever was measured before, in ``data/raw/single/<trial id>``; UserError where it can't run
-    here, or a campaign is measuring."""
+    """Run one trial now, in ``data/raw/single``; UserError where it can't run here, or a campaign is measuring."""
     launcher = Launcher()
     refused = launcher.refusal(spec)
     if refused is None:

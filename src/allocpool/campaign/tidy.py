@@ -234,8 +234,7 @@ def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 
 def cpu_rows(record: TrialRecord, cpu: CpuTime, *ended: tuple[str, int]) -> list[Row]:
-    """Return the CPU time of the measured window by thread group; ``ended`` are the name and nanoseconds of threads
-    that ended before it did."""
+    """Return the CPU time of the window by thread group; ``ended``: names and ns of threads that ended before."""
     spent = cpu_ns_by_group([*cpu["threads"], *ended], cpu["process_ns"])
     return [{"trial_id": record.trial_id, "thread_group": group, "cpu_ns": ns} for group, ns in spent.items()]
 
@@ -357,8 +356,7 @@ def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
 
 
 def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Return the study's tables of these trials, with its name in those that have a column for it: a trial may belong
-    to several studies."""
+    """Return the study's tables of these trials, with its name: a trial may belong to several studies."""
     tables = study.tidy(records)
     whole = {trial_id for name in study.paced for trial_id in tables[name]["trial_id"]}
     paces = paces_of(study, [record for record in records if record.trial_id in whole])

@@ -254,7 +254,6 @@ FORMATS = (*(one.name for one in JSON_FORMATS), GO, CSV)
 
 _GO_LINE = re.compile(r"^Benchmark\S*\s+\d+\s+\S+\s+\S+", re.MULTILINE)
 _GO_KEY = re.compile(r"(goos|goarch|pkg|cpu):\s*(.*)")
-_GO_LARGER = {"lower": False, "higher": True}
 
 
 def _read_go(text: str, into: Trials) -> None:
@@ -263,8 +262,8 @@ def _read_go(text: str, into: Trials) -> None:
     lines = text.splitlines()
     for words in (line.split() for line in lines if line.startswith("Unit ")):
         found = dict(word.partition("=")[::2] for word in words[2:])
-        if found.get("better") in _GO_LARGER:
-            better[words[1]] = _GO_LARGER[found["better"]]
+        if found.get("better") in ("lower", "higher"):
+            better[words[1]] = found["better"] == "higher"
     values: dict[tuple[str, str], list[float]] = {}
     unknown: set[str] = set()
     package, in_header = "", False

@@ -30,8 +30,7 @@ class StepFailed(Exception):
 
 
 def step(command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
-    """Run ``command`` and append what it prints to ``log``; UserError where the program is not there, StepFailed where
-    it ended with an error."""
+    """Run ``command``, its output appended to ``log``; UserError without the program, StepFailed where it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     words = [str(word) for word in command]
     with log.open("a", encoding="utf-8") as file:

@@ -40,8 +40,7 @@ def agreement(questions: pd.DataFrame, combined: pd.DataFrame) -> pd.DataFrame:
 
 
 def forest(questions: pd.DataFrame, combined: pd.DataFrame) -> Figure:
-    """Draw the cost ratios of the primary questions on which hosts differ most, host by host with their intervals, and
-    the mean over hosts."""
+    """Draw the cost ratios on which hosts differ most, host by host with their intervals, and the mean."""
     primary = combined[combined["primary"].astype(bool)].astype({"spread": float})
     shown = primary.nlargest(_MOST, "spread")
     if shown.empty:

@@ -214,8 +214,7 @@ class Fleet:
 
 
 class _RemoteLauncher(Launcher):
-    """What another machine answers to specs, repetitions alike: why it can't run one, or None; and the hash of the code
-    that it runs there, empty if it can't."""
+    """What another machine answers to specs: why it can't run one, or None; and the hash of its code."""
 
     def __init__(self, remote: RemoteHost) -> None:
         self.answers: dict[TrialSpec, tuple[str | None, str]] = {}

@@ -42,8 +42,7 @@ _WATCH_S = 0.5
 
 
 def end_with_make() -> None:
-    """End this process (SIGTERM) when the `make` that started it has died, even killed, or was interrupted alone; on
-    Linux."""
+    """End this process when the `make` that started it has died or was interrupted alone; on Linux."""
     make = os.environ.pop(MAKE, "")
     if not make.isdecimal() or sys.platform != "linux":
         return

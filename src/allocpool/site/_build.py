@@ -30,7 +30,7 @@ from allocpool.campaign import store
 from allocpool.campaign.profiles import FINDINGS
 from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.errors import UserError
-from allocpool.evidence.shown import NOTHING_MIME, ROWS_MIME
+from allocpool.evidence.tables import NOTHING_MIME, ROWS_MIME
 from allocpool.findings import machine
 from allocpool.notebook import FINISHED_MIME
 
@@ -316,8 +316,7 @@ def _write_both(table: pd.DataFrame, path: Path) -> None:
 
 
 def write_trials(provenance: Mapping[str, Any] | None, folder: Path) -> str:
-    """Write the trials of the campaign that a page shows; returns their address without its ending, empty where no
-    campaign or another one is stored today."""
+    """Write the trials that a page shows; returns their address, empty where others are stored today."""
     if provenance is None or provenance.get("study") not in STUDY_NAMES:
         return ""
     left, own = store.stored(provenance["study"], provenance["profile"]["profile"])
@@ -328,8 +327,7 @@ def write_trials(provenance: Mapping[str, Any] | None, folder: Path) -> str:
 
 
 def _link_to_others(pages: list[Page], output_dir: Path) -> None:
-    """Mark the site with what others show of it (folder, label, pages), and write the list of all sites in its parent
-    folder, which the campaign switch reads."""
+    """Mark the site with what others show of it, and list all sites in its parent folder, for the campaign switch."""
     of = next((machine(page.provenance) for page in pages if page.provenance), "")
     names = [f"{page.address}.html" for page in pages]
     own = {"folder": output_dir.name, "label": ", ".join(filter(None, (output_dir.name, of))), "pages": names}

@@ -83,8 +83,7 @@ def _execute(source: str, executed: str, parameters: str) -> None:
 
 
 def main() -> None:
-    """Execute notebooks (source, executed copy and parameters of each), so many at a time; prints the source and exit
-    status of each as it ends."""
+    """Execute notebooks (source, executed copy, parameters), so many at a time; prints the exit status of each."""
     jobs, waiting = int(sys.argv[1]), json.loads(sys.argv[2])
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     papermill_engines.register(_ENGINE, _InThisProcess)
