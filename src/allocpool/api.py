@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -263,11 +262,7 @@ def command(spec: TrialSpec | None = None, **keys: Any) -> Command:
     """
     asked = _spec(spec, keys)
     needs = asked.needs()
-    stated = asked.model_dump(mode="json", exclude_none=True)
-    for key in sorted(stated.keys() - {"mode"}):  # without those that follow from others
-        rest = {name: value for name, value in stated.items() if name != key}
-        with suppress(UserError):
-            stated = rest if single.spec_of(rest) == asked else stated
+    stated = {"mode": asked.mode, **asked.model_dump(mode="json", exclude_unset=True, exclude_none=True)}
     words = (f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in stated.items())
     return Command(
         again=("allocpool", "trial", *words),

@@ -183,21 +183,16 @@ def trial(settings: tuple[str, ...], as_json: bool, show_command: bool) -> None:
 def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     """Parse ``KEY=VALUE`` words whose values are YAML, as in a profile's file."""
     from allocpool.campaign.profiles import parsed
+    from allocpool.campaign.single import keyed
 
     overrides: dict[str, Any] = {}
-    for word in settings:
-        key, equals, value = word.partition("=")
+    for key, value in keyed(settings, "--set blocks=3").items():
         try:
-            if not equals or not key:
-                raise UserError("this is not KEY=VALUE")
-            if key in overrides:
-                raise UserError(f"{key} is given twice")
             overrides[key] = parsed(value)
-            if overrides[key] is None:
-                raise UserError(f"{key} has no value")
         except UserError as error:
-            shown = repr(word if len(word) <= 80 else f"{word[:80]}...")
-            raise UserError(f"--set {shown}: {error}, for example --set blocks=3") from None
+            raise UserError(f"--set {key}: {error}, for example --set blocks=3") from None
+        if overrides[key] is None:
+            raise UserError(f"--set {key} has no value, for example --set blocks=3")
     return overrides
 
 

@@ -24,17 +24,22 @@ _SCREEN = 80
 """Letters of a line where each mode has one."""
 
 
-def parse_spec(settings: Sequence[str]) -> TrialSpec:
-    """Return the spec that ``KEY=VALUE`` words describe; UserError, which names what is valid, for others."""
+def keyed(words: Sequence[str], example: str) -> dict[str, str]:
+    """Return the values of ``KEY=VALUE`` words by key; UserError for others, or a key that is given twice."""
     values: dict[str, str] = {}
-    for word in settings:
+    for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise UserError(f"{word!r} is not KEY=VALUE, for example {next(iter(modes().values())).example}")
+            raise UserError(f"{word[:80]!r} is not KEY=VALUE, for example {example}")
         if key in values:
             raise UserError(f"{key} is given twice")
         values[key] = value
-    return spec_of(values)
+    return values
+
+
+def parse_spec(settings: Sequence[str]) -> TrialSpec:
+    """Return the spec that ``KEY=VALUE`` words describe; UserError, which names what is valid, for others."""
+    return spec_of(keyed(settings, mode_named("batch").example))
 
 
 def spec_of(values: Mapping[str, Any]) -> TrialSpec:
