@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +32,6 @@ from allocpool.studies.native.specs import why_not_counted
 from allocpool.trial.record import RESULT, checked_record, trial_id
 
 _PROBE_HEAP_MB = 64
-_FEW_DESCRIPTORS = 4096
 _LITTLE_MB = 500
 """Of free space, below which a campaign is likely to end for want of it."""
 
@@ -141,16 +139,9 @@ def _allocator(name: str) -> str:
 
 def _system(host: Host) -> tuple[Part, ...]:
     hardware, simulated = why_not_counted("hardware"), why_not_counted("simulated")
-    limits = [
-        "unlimited" if limit == resource.RLIM_INFINITY else limit
-        for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
-    ]
-    few = isinstance(limits[0], int) and limits[0] < _FEW_DESCRIPTORS
-    more = f"open files: {limits[0]} at once, {_FEW_DESCRIPTORS} are better: ulimit -n {_FEW_DESCRIPTORS}"
     return (
         Part("hardware counters", None if hardware else "perf_event_open", hardware),
         Part("simulated counters", shutil.which("valgrind"), simulated),
-        Part("open files", f"{limits[0]} (at most {limits[1]})", more if few else None),
         Part("transparent huge pages", host.transparent_huge_pages or "not offered"),
     )
 

@@ -143,7 +143,6 @@ def take_in(archive: Path) -> tuple[str, str, list[str]]:
 
 
 def _read(archive: Path) -> tuple[_Manifest, dict[str, bytes]]:
-    """Return the manifest, and the files that it names, as they were packed."""
     try:
         require_regular(archive, archive.stat())
         with tarfile.open(archive, "r:*", tarinfo=_Member) as packed:

@@ -389,7 +389,6 @@ def at_one_pace(study: Study[Any], tables: Mapping[str, pd.DataFrame]) -> dict[s
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]:
-    """Write each table to ``<folder>/<name>.parquet``, atomically."""
     written = [folder / f"{name}.parquet" for name in tables]
     for path, table in zip(written, tables.values(), strict=True):
         with replacing(path) as scratch:
