@@ -107,7 +107,7 @@ test-notebooks: .venv/.installed
 
 # Nothing is timed: a JVM of tests spends most of what it takes on its second compiler. What runs on the ring in trials
 # is compiled by both. Bytecode is that of javac and of releases: a sixth of a short JVM is verifying it.
-MAVEN = JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes import find_javac; print(find_javac().home)')" \
+MAVEN = JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes.discovery import find_javac; print(find_javac().home)')" \
   mvn --batch-mode --threads $(JOBS) --file workloads/pom.xml \
   -DargLine='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote'
 

@@ -22,7 +22,7 @@ from allocpool.cli import main
 from allocpool.decisions import Rule, decide, judged_by
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
-from allocpool.runtimes import find_javac, find_runtimes
+from allocpool.runtimes.discovery import find_javac, find_runtimes
 from allocpool.studies.your_workload import check, claims, reader, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Machine, advise
 from allocpool.studies.your_workload.course import more_to_stand

@@ -19,7 +19,7 @@ from allocpool.campaign import hosts, single, store
 from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.errors import UserError
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.tables import comparison_table
+from allocpool.packets.by_size import comparison_table
 
 BY = ["configuration", "alive"]
 KEYS: dict[str, Any] = {"layout": "heap", "runtime": 25, "collector": "g1", "strategy": "pool", "case": "B"}

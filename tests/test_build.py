@@ -19,7 +19,7 @@ from allocpool.compile import (
     sources,
 )
 from allocpool.errors import UserError
-from allocpool.runtimes import find_javac
+from allocpool.runtimes.discovery import find_javac
 
 ROOT = Path(__file__).resolve().parents[1]
 CMAKE = """cmake_minimum_required(VERSION 3.20)

@@ -12,7 +12,7 @@ import synthetic
 from allocpool.campaign import hosts
 from allocpool.packets import by_size
 from allocpool.packets.specs import case_of
-from allocpool.studies.batch import by_bytes, today
+from allocpool.studies.batch import claims, plots, story
 
 G1 = (("java", "heap", "g1", 25, None, "heap / G1 / 25"),)
 ALIVE = {"A": 2_000, "B": 200_000, "C": 990_000}
@@ -111,7 +111,7 @@ def of_today(pool_ns: dict[int, float], start_ns: dict[int, float]) -> pd.DataFr
 def test_our_own_claims_turn_with_the_data(
     pool_ns: dict[int, float], start_ns: dict[int, float], outcomes: list[str]
 ) -> None:
-    verdicts = today.evaluate(of_today(pool_ns, start_ns))
+    verdicts = claims.of_today(of_today(pool_ns, start_ns))
     assert [verdict.claim.id for verdict in verdicts] == ["alloc-cheaper-today", "jep-522-start", "plain-memory-pool"]
     assert [verdict.outcome for verdict in verdicts] == outcomes
 
@@ -132,12 +132,12 @@ def test_by_bytes_each_size_is_judged() -> None:
         for block in range(8)
     ]  # fmt: skip
     trials = pd.DataFrame(rows)
-    found = by_bytes.compared(trials).set_index(["configuration", "bytes"])
-    assert found.loc[("G1, JDK 25", 64), "verdict"] == "allocate"
-    assert found.loc[("G1, JDK 25", 1024), "verdict"] == "no difference"
-    assert found.loc[("C++, glibc", 65536), "verdict"] == "pool"
-    assert found.loc[("C++, glibc", 65536), "alive"] == 32
-    panels = {axis.get_title(): axis for axis in by_bytes.curve(trials).axes}
-    assert {"G1, JDK 25", "C++, glibc"} <= set(panels)
-    assert not by_bytes.curve(trials.iloc[:0]).axes[0].lines
-    assert by_bytes.compared(trials.iloc[:0]).empty
+    found = story.by_bytes(trials).set_index(["configuration", "bytes"])
+    assert found.loc[("G1, JDK 25, array buffers", 64), "verdict"] == "allocate"
+    assert found.loc[("G1, JDK 25, array buffers", 1024), "verdict"] == "no difference"
+    assert found.loc[("C++ malloc", 65536), "verdict"] == "pool"
+    assert found.loc[("C++ malloc", 65536), "alive"] == 32
+    panels = {axis.get_title(): axis for axis in plots.by_bytes(trials).axes}
+    assert {"G1, JDK 25, array buffers", "C++ malloc"} <= set(panels)
+    assert not plots.by_bytes(trials.iloc[:0]).axes[0].lines
+    assert story.by_bytes(trials.iloc[:0]).empty

@@ -10,10 +10,9 @@ import synthetic
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from allocpool import stats
 from allocpool.evidence.style import PHONE_PX, rows_of
 from allocpool.evidence.trials import spelled_out
-from allocpool.packets import cells, tables
+from allocpool.packets import by_size, cells
 from allocpool.packets import plots as packets_plots
 from allocpool.studies.batch import plots as batch_plots
 
@@ -63,7 +62,7 @@ def test_a_comparison_has_its_interval_and_its_trials(pool_ns: float, direction:
     def centre(row: dict[str, object]) -> float:
         return pool_ns if row["strategy"] == "pool" else 100.0
 
-    table = tables.comparison_table(synthetic.trials(blocks=5, noise=0.01, centre=centre, cases=("B",)))
+    table = by_size.comparison_table(synthetic.trials(blocks=5, noise=0.01, centre=centre, cases=("B",)))
     assert table["ratio"].tolist() == pytest.approx([100 / pool_ns] * len(table), rel=0.03)
     assert ((table["low"] < table["ratio"]) & (table["ratio"] < table["high"]) & (table["n"] == 5)).all()
     assert (table["direction"] == direction).all() and (table["equivalent"] == (direction == 0)).all()
@@ -71,25 +70,15 @@ def test_a_comparison_has_its_interval_and_its_trials(pool_ns: float, direction:
 
 def test_what_failed_is_no_comparison() -> None:
     alike = synthetic.trials(blocks=5, noise=0.2, centre=lambda _row: 100.0, cases=("B",))
-    empty = tables.comparison_table(synthetic.fail(alike, "C++ flat", "pool", "B")).set_index("configuration")
+    empty = by_size.comparison_table(synthetic.fail(alike, "C++ flat", "pool", "B")).set_index("configuration")
     assert empty.loc["C++ flat", "n"] == 0
-
-
-def test_every_cost_has_its_interval_and_the_published_figure(results: pd.DataFrame) -> None:
-    table = tables.costs_table(results).astype(object).set_index(["case", "configuration"])
-    own = one(results, "C++ flat", "pool", "A")
-    text = str(table.loc[("A", "C++ flat"), "pool"])
-    assert text.startswith(stats.significant(own["ns"])) and text.endswith("n = 2 [34.0]")
-    assert ("C", "heap / G1 / 25") not in table["alloc"].dropna().index, "out of memory"
 
 
 FIGURES: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
     "costs": batch_plots.strategy_costs,
     "published": lambda results, _: batch_plots.published_against_measured(results),
-    "cpu": lambda _, trials: packets_plots.wall_against_cpu(trials),
     "warm-up": lambda _, trials: packets_plots.warm_up_curves(synthetic.iterations(trials), trials, "B"),
     "stability": lambda _, trials: packets_plots.stability(trials),
-    "memory": lambda _, trials: packets_plots.memory_price(trials.assign(peak_rss_mb=trials["ns_per_packet"])),
 }
 
 

@@ -31,7 +31,7 @@ from allocpool.packets.comparisons import (
     NOW,
     SET_UPS,
     THEN,
-    Batch,
+    batch_cells,
 )
 from allocpool.studies.batch.claims import BATCH_CLAIMS, evaluate
 from allocpool.studies.native.claims import NATIVE_CLAIMS
@@ -100,6 +100,8 @@ SAYS = {
     "alloc-awful-batch": "denied in 9 of 18",
     "mix-low-use": "borne out, 4 of 4",
     "mix-high-use": "denied in 2 of 6",
+    "mix-just-worse-c": "denied in 2 of 12",
+    "g1-zgc-batch-at-most": "borne out, 36 of 36",
     "big-pool-a": "borne out, 2 of 2",
     "g1-zgc-batch-worse": "borne out, 23 of 36",
     "g1-pool-exception": "borne out, 2 of 2",
@@ -112,6 +114,8 @@ SAYS = {
     "cpp-no-better": "borne out, 9 of 9",
     "cpp-flat-best": "denied in 2 of 9",
     "cpp-pool": "borne out, 6 of 6",
+    "digest-no-pool-cpp": None,  # a digest has no figures of its own
+    "digest-pool-batch": None,
     "cpp-flat": "borne out, 9 of 9",
     "cms-is-cms": "no figure",
     "case-a-size": "denied in 6 of 6",
@@ -157,7 +161,9 @@ BORNE_OUT = [
     for set_up in claim.set_ups
     if str(SAYS[claim.id]).startswith("borne out") or claim.id == "cpp-alloc-dear"
 ]
-EVERY = [(claim.id, set_up) for claim in ORDERINGS for set_up in claim.set_ups if claim.asks == "every"]
+EVERY = [
+    (claim.id, set_up) for claim in ORDERINGS for set_up in claim.set_ups if claim.asks == "every" and SAYS[claim.id]
+]
 
 
 def test_what_the_published_figures_say_of_each_claim() -> None:
@@ -206,7 +212,7 @@ def test_the_best_is_judged_against_every_rival() -> None:
             blocks=5, noise=noise, configurations=configurations, cases=("B",),
             centre=lambda row: centre.get(str(row["configuration"]), 100.0),
         )  # fmt: skip
-        return BY_ID["cpp-flat-best"].evidence(Batch(trials, THEN))
+        return BY_ID["cpp-flat-best"].evidence(batch_cells(trials, THEN))
 
     cheap, dear = among(8, 50.0).rows, among(8, 200.0).rows
     in_b = cheap["smaller"].str.endswith(" B")

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from allocpool.errors import UserError
 from allocpool.evidence import style
 from allocpool.packets import cells, published
-from allocpool.runtimes import COLLECTORS, FEATURES, Collector, collector_named
 from allocpool.runtimes import collectors as table
 from allocpool.runtimes import flags as runtime_flags
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, Collector, collector_named
 from allocpool.runtimes.threads import GC, group_of
 from allocpool.studies.batch import plots as batch_plots
 
@@ -50,14 +50,15 @@ def drawn() -> Figure:
 @pytest.mark.parametrize("row", COLLECTORS.values(), ids=list(COLLECTORS))
 def test_a_row_is_complete(row: Collector) -> None:
     assert COLLECTORS[row.name] is row
-    assert row.label and row.releases
+    assert row.label
+    assert FEATURES[0] <= min(row.flags) and max(row.flags) <= (row.last or max(row.flags))
     assert all(flags and all(flag.startswith("-XX:") for flag in flags) for flags in row.flags.values())
     assert re.fullmatch("#[0-9a-f]{6}", row.colour)
     assert all(0 < len(name) <= 15 for name in row.thread_names)
     assert row.thread_names or not row.concurrent
     assert row.roomy_heap_mb >= row.smallest_heap_mb > 0
     assert not (row.never_frees and (row.stop_the_world or row.concurrent))
-    assert row.is_control == row.never_frees == (row.exhausted_exit_status is not None)
+    assert row.never_frees == (row.exhausted_exit_status is not None)
     assert all(row.is_on(feature) for feature in row.published_pause_target_ms)
     families = {*published.published_batch()["family"].dropna()}
     assert row.published_family is None or row.published_family in families
@@ -75,12 +76,6 @@ def test_rows_can_be_told_apart() -> None:
 def test_every_published_collector_is_read_as_one_of_its_family() -> None:
     assert set(published.LIKELIEST) == {*published.published_batch()["family"].dropna()}
     assert all(COLLECTORS[collector].published_family == name for name, collector in published.LIKELIEST.items())
-
-
-@pytest.mark.parametrize("features", [(), (10,), (11, 28)])
-def test_a_row_with_flags_for_a_release_without_it_is_refused(features: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="collector toy: flags from"):
-        replace(TOY, flags=dict.fromkeys(features, ("-XX:+UseToyGC",)), last=27)
 
 
 @pytest.mark.parametrize(

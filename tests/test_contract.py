@@ -15,9 +15,8 @@ from allocpool.campaign import single
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.machine.allocators import find_allocator, find_boost
-from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import BOOST_POOL, RESOURCES, Configuration, no_such_pair
-from allocpool.packets.strategies import STRATEGIES
+from allocpool.packets.strategies import LAYOUTS, STRATEGIES
 from allocpool.studies.native.specs import CountersSpec
 from allocpool.studies.native.study import optimisation_steps
 

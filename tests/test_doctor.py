@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from allocpool.doctor import doctor_command
 from allocpool.machine.allocators import ALLOCATORS
-from allocpool.runtimes import COLLECTORS, FEATURES, known_releases
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES
+from allocpool.runtimes.discovery import known_releases
 
 
 @pytest.fixture(autouse=True)

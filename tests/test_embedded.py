@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from allocpool.errors import UserError
-from allocpool.runtimes import FEATURES, provision
-from allocpool.runtimes.embedded import embedded_home, is_provisioned, pinned_version, requirements_file
+from allocpool.runtimes.collectors import FEATURES
+from allocpool.runtimes.embedded import embedded_home, is_provisioned, pinned_version, provision, requirements_file
 
 PROVISION = "allocpool.runtimes.embedded"
 JAVA = """#!/bin/sh

@@ -9,7 +9,7 @@ from allocpool.campaign import single
 from allocpool.campaign.tidy import rows_of
 from allocpool.errors import UserError
 from allocpool.packets.columns import laps_row
-from allocpool.packets.laps import LAPS, lap_packets
+from allocpool.packets.measurement import LAPS, lap_packets
 from allocpool.packets.specs import Configuration, no_such_pair
 
 

@@ -13,7 +13,7 @@ import pytest
 from allocpool.campaign import single
 from allocpool.machine import memory
 from allocpool.machine.host import cpu_quota, read_host
-from allocpool.runtimes import find_runtime
+from allocpool.runtimes.discovery import find_runtime
 from allocpool.trial import launch
 from allocpool.trial.launch import Launcher
 

@@ -15,7 +15,7 @@ from allocpool import stats
 from allocpool.evidence import tables
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, judge
 from allocpool.packets.specs import OPTION_FIELDS, Configuration
-from allocpool.studies.native import claims, plots
+from allocpool.studies.native import claims
 from allocpool.studies.native import story as native_report
 from allocpool.studies.native.study import optimisation_steps
 
@@ -147,9 +147,9 @@ def texts(figure: Figure) -> list[str]:
 
 def test_the_figure_of_steps_names_units_and_gains(trials: pd.DataFrame) -> None:
     table = native_report.steps_table(trials)
-    drawn = texts(plots.step_gains(table))
+    drawn = texts(native_report.step_gains(table))
     assert {"C++, case B", "Java, case C", "one line"} <= set(drawn)
     assert any(text.startswith("ns per packet (log scale)") for text in drawn)
     stride = table[table["step"] == "stride"].iloc[0]
     assert f"{stats.significant(stride['ns'])} \u00f7 3.0" in drawn
-    assert any(text.startswith("no ") for text in texts(plots.step_gains(table[:0])))
+    assert any(text.startswith("no ") for text in texts(native_report.step_gains(table[:0])))

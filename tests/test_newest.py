@@ -8,7 +8,7 @@ import pytest
 from test_runtimes import fake_jdk
 
 from allocpool.campaign import campaign
-from allocpool.runtimes import newest_runtime
+from allocpool.runtimes.discovery import newest_runtime
 
 
 @pytest.fixture(autouse=True)

@@ -89,8 +89,8 @@ def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -
     code = source(path, "code")
     assert "notebook.judged(" in code[1], "before anything is compared"
     with judged_by(Rule()):
-        study = notebook.judged(campaign.open_study("batch", "quick"))
-        assert effect_that_matters() == study.profile.effect_that_matters != EFFECT
+        notebook.judged(campaign.open_study("batch", "quick", {"effect_that_matters": 1.5}))
+        assert effect_that_matters() == 1.5 != EFFECT
 
 
 def test_settings_that_differ_from_the_profiles_are_named() -> None:
@@ -104,9 +104,9 @@ def test_settings_that_differ_from_the_profiles_are_named() -> None:
 
 
 def test_another_effect_is_another_judgement_of_the_same_trials() -> None:
-    usual, finer = (campaign.open_study("batch", "quick", {"effect_that_matters": effect}) for effect in (None, 1.1))
+    usual, finer = (campaign.open_study("batch", "quick", {"effect_that_matters": effect}) for effect in (None, 1.05))
     assert [item.spec for item in usual.plan()] == [item.spec for item in finer.plan()]
-    assert {question.effect for question in finer.questions} == {1.1}
+    assert {question.effect for question in finer.questions} == {1.05}
 
 
 @pytest.mark.parametrize("value", [1, 0.9, -2, "much"])

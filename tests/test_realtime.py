@@ -12,8 +12,8 @@ from test_contract import SAME_IN_ALL, vectors
 from allocpool.campaign import campaign, profiles, single
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
-from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import CASES
+from allocpool.packets.strategies import LAYOUTS
 from allocpool.studies.realtime.child import placement
 from allocpool.studies.realtime.child.placement import Watched, own_cores, siblings
 from allocpool.studies.realtime.study import RealtimeProfile, plan_realtime

@@ -11,20 +11,10 @@ import pytest
 
 from allocpool.compile import java_classpath
 from allocpool.errors import UserError
-from allocpool.runtimes import (
-    COLLECTORS,
-    FEATURES,
-    OBEYED,
-    Jvm,
-    collectors_on,
-    discovery,
-    find_runtime,
-    find_runtimes,
-    jvm_flags,
-    known_releases,
-    newest_runtime,
-    verify_flags,
-)
+from allocpool.runtimes import discovery
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, collectors_on
+from allocpool.runtimes.discovery import OBEYED, find_runtime, find_runtimes, known_releases, newest_runtime
+from allocpool.runtimes.flags import Jvm, jvm_flags, verify_flags
 
 CELLS = [(feature, name) for feature in FEATURES for name in collectors_on(feature)]
 ABSENT = [

@@ -16,10 +16,9 @@ from test_realtime import KNOWN_CASES, assert_is_the_known_realtime_answer, real
 
 from allocpool.campaign import single
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
-from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
 from allocpool.packets.specs import PacketsSpec
-from allocpool.packets.strategies import CHOICES
-from allocpool.runtimes import COLLECTORS, FEATURES, collectors_on
+from allocpool.packets.strategies import CHOICES, JAVA_LAYOUTS, LAYOUTS
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, collectors_on
 from allocpool.trial.record import TrialRecord
 
 Row = tuple[int, str, str, str, str]

@@ -14,9 +14,9 @@ from allocpool.campaign.study import Machine
 from allocpool.cli import main
 from allocpool.errors import UserError
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.layouts import STEPS
 from allocpool.packets.specs import SETTINGS, Configuration
-from allocpool.runtimes.flags import OF_CONFIGURATION, OURS, PUBLISHED, reason_of
+from allocpool.packets.strategies import STEPS
+from allocpool.runtimes.flags import OF_CONFIGURATION, OURS, PUBLISHED, explained_flags
 from allocpool.studies.batch.study import BatchProfile, plan_batch
 from allocpool.trial.launch import flags_of
 
@@ -61,8 +61,9 @@ def test_a_setting_can_be_left_out_to_see_whether_it_matters() -> None:
 
 
 def test_every_flag_has_a_reason_and_an_owner() -> None:
-    given = flags("layout=native runtime=11 collector=g1 strategy=pool packets=1")
-    owners = {flag: reason_of(flag).whose for flag in given}
+    jvm = spec("layout=native runtime=11 collector=g1 strategy=pool packets=1").needs().jvm
+    assert jvm
+    owners = {flag.text: flag.whose for flag in explained_flags(jvm)}
     assert {"-XX:+AlwaysPreTouch", "-XX:+DisableExplicitGC", "-XX:-UsePerfData"} <= {
         flag for flag, whose in owners.items() if whose == OURS
     }

@@ -53,7 +53,7 @@ _script("store", "Records of a hundred made hosts: written and tidied a second, 
 def ring(arguments: Sequence[str]) -> None:
     """The ring against JCTools and Agrona, then ticks every 10 ns into Java for a minute (--help for options)."""
     from allocpool.compile import native_library
-    from allocpool.runtimes import find_javac, find_runtime
+    from allocpool.runtimes.discovery import find_javac, find_runtime
 
     pom = home.workloads_dir() / "pom.xml"
     maven = ["mvn", "--quiet", "--batch-mode", "-f", str(pom), "-pl", "ring", "-am", "package", "-DskipTests"]

@@ -18,7 +18,7 @@ import pandas as pd
 from pandera.errors import SchemaError, SchemaErrors
 from pydantic import BaseModel, ValidationError
 
-from allocpool import home, runtimes
+from allocpool import home
 from allocpool.campaign import store, tidy
 from allocpool.campaign.registry import STUDY_NAMES, every_study, mode_named, study_named
 from allocpool.compile import check_module, java_modules, module_release
@@ -26,7 +26,8 @@ from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
 from allocpool.prerequisites import Part, part_of, tools
-from allocpool.runtimes import COLLECTORS
+from allocpool.runtimes import discovery, flags
+from allocpool.runtimes.collectors import COLLECTORS
 from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
 from allocpool.trial.record import RESULT, checked_record, trial_id
@@ -82,7 +83,7 @@ def diagnose() -> Diagnosis:
     """Look at everything; takes some seconds, most of them starting Java."""
     host = read_host()
     with ThreadPoolExecutor() as pool:
-        found = tuple(pool.map(_runtime, runtimes.known_releases()))
+        found = tuple(pool.map(_runtime, discovery.known_releases()))
     building = tools()
     usable = any(cell.state == "runs" for runtime in found for cell in runtime.collectors)
     return Diagnosis(
@@ -99,18 +100,18 @@ def diagnose() -> Diagnosis:
 
 def _runtime(feature: int) -> RuntimeReport:
     try:
-        runtime = runtimes.find_runtime(feature)
+        runtime = discovery.find_runtime(feature)
     except UserError as error:
         return RuntimeReport(feature=feature, problem=str(error))
     return RuntimeReport(**asdict(runtime), collectors=tuple(_cell(runtime, name) for name in COLLECTORS))
 
 
-def _cell(runtime: runtimes.Runtime, collector: str) -> CollectorReport:
+def _cell(runtime: discovery.Runtime, collector: str) -> CollectorReport:
     if not COLLECTORS[collector].is_on(runtime.feature):
         return CollectorReport(collector=collector, state="absent")
     try:
-        probe = runtimes.Jvm("", runtime.feature, collector, _PROBE_HEAP_MB, pre_touch=False)
-        runtimes.verify_flags(runtime, runtimes.jvm_flags(probe))
+        probe = flags.Jvm("", runtime.feature, collector, _PROBE_HEAP_MB, pre_touch=False)
+        flags.verify_flags(runtime, flags.jvm_flags(probe))
     except UserError as error:
         return CollectorReport(collector=collector, state="fails", problem=str(error))
     return CollectorReport(collector=collector, state="runs")
@@ -118,7 +119,7 @@ def _cell(runtime: runtimes.Runtime, collector: str) -> CollectorReport:
 
 def _modules() -> tuple[Part, ...]:
     try:
-        javac = runtimes.find_javac()
+        javac = discovery.find_javac()
     except UserError:  # reported among the tools
         return ()
 

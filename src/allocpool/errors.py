@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 
-class UserError(Exception):
-    """A setting, file or machine does not allow what was asked; the message is one complete line."""
+class UserError(ValueError):
+    """A setting, file or machine does not allow what was asked; the message is one complete line.
+
+    It is a ValueError, so that validators of models may raise it.
+    """
 
     def _render_traceback_(self) -> list[str]:
         """Show only the line in a notebook (IPython's hook)."""

@@ -22,11 +22,11 @@ from allocpool.evidence.claims import Claim, Evidence, Verdict
 from allocpool.evidence.trials import finished, quiet_or_noisy, records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
-from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell
+from allocpool.packets.comparisons import THEN_AND_NOW, Cell, with_families
 from allocpool.packets.labels import names_in
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.studies.batch import claims as batch_claims
-from allocpool.studies.batch import long_windows
+from allocpool.studies.batch import story as batch_story
 from allocpool.studies.realtime import claims as realtime_claims
 from allocpool.studies.realtime.adaptive import Costs, over
 from allocpool.studies.realtime.cells import realtime_cells
@@ -129,8 +129,8 @@ def answer(measured: Measured) -> str:
     found = headlines(measured)
     if not found:
         return "**Not measured.** Nothing has been measured both allocating and with a pool yet."
-    long = long_windows.compared(measured.batch, long_windows.of_host(measured.batch))
-    doubts = long_windows.doubts(measured.rungs, long)
+    long = batch_story.compared_with_minutes(measured.batch, batch_story.minutes_of_host(measured.batch))
+    doubts = batch_story.doubts(measured.rungs, long)
     return "  \n".join([*(each.text for each in found), *filter(None, [doubts]), by_size.sizes(measured.rungs)])
 
 
@@ -181,7 +181,7 @@ class Both(NamedTuple):
     """What claims about batch and real time are tested on, for one set-up."""
 
     verdicts: Sequence[Verdict]
-    batch: Batch
+    batch: Mapping[tuple[str, str, str], pd.Series]
     realtime: Realtime
 
 
@@ -208,7 +208,7 @@ def _matches(data: Both) -> Evidence:
     expected = []
     for cell in _allocating_in_a(data.realtime):
         in_batch = Cell(cell.configuration, "alloc", "A")
-        costs = Costs(tuple(data.batch.values(in_batch)))
+        costs = Costs(tuple(data.batch.get(in_batch, ())))
         gap = data.realtime.gap(cell) or ("" if costs.every_ns else "no figure in batch at its scale")
         compared = compare([], []) if gap else over([(cell.every_pdr, costs)], effect=MATCHES)
         left = f"minimum sustainable inter-arrival time of {in_batch}"
@@ -223,10 +223,10 @@ def _allocating_in_a(data: Realtime) -> list[Any]:
 
 
 def _published_matches() -> Evidence:
-    batch, rows = Batch(published_as_trials(), PUBLISHED), []
+    batch, rows = cell_data.costs_by_cell(published_as_trials()), []
     for cell in _allocating_in_a(realtime_claims.published()):
-        costs = batch.values(Cell(cell.configuration, "alloc", "A"))
-        ratio = cell.pdr_ns / stats.geometric_mean(costs) if len(costs) else math.nan
+        costs = batch.get((cell.configuration, "alloc", "A"))
+        ratio = math.nan if costs is None else cell.pdr_ns / stats.geometric_mean(costs)
         near = claims.AS_PUBLISHED if 1 / MATCHES <= ratio <= MATCHES else claims.OTHER_WAY
         rows.append([cell.configuration, ratio, claims.NOT_MEASURED if math.isnan(ratio) else near])
     return Evidence(pd.DataFrame(rows, columns=["configuration", "ratio", "shown"]))
@@ -270,6 +270,6 @@ def judged(measured: Measured) -> list[tables.Judged]:
     def both(set_up: str) -> Both:
         of_both = [each for name in ("batch", "realtime") for each in parts[name].verdicts if each.set_up == set_up]
         of_realtime = Realtime.of(measured.realtime, realtime["trials"], set_up)
-        return Both(of_both, Batch(same_scale, set_up), of_realtime)
+        return Both(of_both, cell_data.costs_by_cell(with_families(same_scale, set_up)), of_realtime)
 
     return [tables.Judged(claims.evaluate_apart(FINDINGS_CLAIMS, both)), *parts.values()]

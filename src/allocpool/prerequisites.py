@@ -15,7 +15,7 @@ from functools import partial
 
 from allocpool.compile._run import find_compiler, output_of
 from allocpool.errors import UserError
-from allocpool.runtimes.javac import find_javac
+from allocpool.runtimes.discovery import find_javac
 
 _CPP17 = "#include <optional>\n#include <string_view>\nstd::optional<std::string_view> probe;\n"
 

@@ -98,7 +98,8 @@ def _tables(
             table = stored[path.stem] = pd.read_parquet(path)
         except (OSError, ValueError) as error:  # of Arrow's, too
             raise _cant_read(path, error, remake) from None
-        if lacking := [name for name in empty.get(path.stem, table) if name not in table]:
+        needed = [*empty.get(path.stem, table), *([tidy.PACE] if path.stem in known.paced else [])]
+        if lacking := [name for name in needed if name not in table]:
             raise _cant_read(path, f"it has no column {lacking[0]}", remake)
     for name, table in empty.items():
         put_in = {"study": pd.Series([], dtype="str"), tidy.PACE: pd.Series([], dtype="float64")}

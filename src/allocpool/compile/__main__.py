@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from allocpool.compile import check_module, java_classpaths, java_modules, native_library
 from allocpool.errors import UserError
-from allocpool.runtimes import find_javac
+from allocpool.runtimes.discovery import find_javac
 
 _LITMUS = "-jcstress"
 """Ends the names of modules that are only tests."""

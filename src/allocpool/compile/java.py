@@ -20,7 +20,7 @@ from allocpool.compile._run import RECORD, StepFailed, keep, step
 from allocpool.compile.sources import code_hash, java_modules, java_sources, module_release, with_siblings
 from allocpool.errors import UserError, unknown_choice
 from allocpool.files import locked
-from allocpool.runtimes import OBEYED, Javac, find_javac
+from allocpool.runtimes.discovery import OBEYED, Runtime, find_javac
 
 _COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _OFFLINE = "in offline mode"
@@ -41,7 +41,7 @@ class JavaBuild:
     javac_version: str
 
 
-def check_module(module: str, javac: Javac) -> None:
+def check_module(module: str, javac: Runtime) -> None:
     """Refuse an unknown module, or one that this compiler is too old for; UserError names what is needed."""
     if module not in java_modules():
         raise unknown_choice("Java module", module, java_modules())
@@ -81,16 +81,16 @@ def _load(folder: Path) -> JavaBuild:
     return replace(record, classpath=tuple(folder / Path(jar).name for jar in record.classpath))
 
 
-def _folder(module: str, javac: Javac) -> Path:
+def _folder(module: str, javac: Runtime) -> Path:
     made_with = json.dumps([module, code_hash(f"{module}-java"), javac.version])
     return home.build_dir() / "java" / hashlib.sha256(made_with.encode()).hexdigest()[:16]
 
 
-def _is_built(module: str, javac: Javac) -> bool:
+def _is_built(module: str, javac: Runtime) -> bool:
     return (_folder(module, javac) / RECORD).is_file()
 
 
-def _build(modules: list[str], javac: Javac) -> None:
+def _build(modules: list[str], javac: Runtime) -> None:
     parent = home.build_dir() / "java"
     log = parent / "build.log"
     log.unlink(missing_ok=True)
@@ -127,7 +127,7 @@ def _copy_sources(tree: Path) -> None:
         shutil.copy2(file, target)
 
 
-def _keep(module: str, tree: Path, scratch: Path, javac: Javac, log: Path) -> None:
+def _keep(module: str, tree: Path, scratch: Path, javac: Runtime, log: Path) -> None:
     folder = _folder(module, javac)
     target = tree / module / "target"
     jar = target / f"{module}.jar"

@@ -18,7 +18,7 @@ from allocpool import doctor, home
 from allocpool.compile import code_hash, source_sets
 from allocpool.errors import UserError
 from allocpool.machine.host import Host, read_host, usable_cores
-from allocpool.runtimes import provision
+from allocpool.runtimes.embedded import provision
 from allocpool.trial.launch import Launcher
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import read_record

@@ -14,16 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Planned, StudyProfile
-from allocpool.packets.laps import COLLECTIONS, LAPS
-from allocpool.packets.specs import (
-    PUBLISHED_CASES,
-    Case,
-    Configuration,
-    ConfigurationKey,
-    PacketsSpec,
-    no_such_pair,
-    scaled,
-)
+from allocpool.packets import specs
+from allocpool.packets.measurement import COLLECTIONS, LAPS
+from allocpool.packets.specs import Case, Configuration, ConfigurationKey, PacketsSpec, scaled
 from allocpool.packets.strategies import STRATEGIES, Language, StrategyName
 from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_on, never_frees
 from allocpool.trial.spec import TrialSpec
@@ -99,9 +92,8 @@ class BatchSpec(WindowSpec, Iterations):
         if (self.seconds is None) == (self.packets is None):
             raise ValueError("give seconds=S or packets=N, one of them")
         if self.allocator == NEVER_FREES and self.seconds is not None:
-            raise ValueError(
-                f"allocator {NEVER_FREES} never frees: give packets=N, each takes {NEVER_FREED_BYTES} bytes"
-            )
+            takes = f"each takes {NEVER_FREED_BYTES} bytes"
+            raise ValueError(f"allocator {NEVER_FREES} never frees: give packets=N, {takes}")
         return self
 
 
@@ -135,7 +127,7 @@ class Selection(BaseModel):
 
     configurations: tuple[ConfigurationKey, ...] = Field(min_length=1)
     strategies: tuple[StrategyName, ...] = Field(default=tuple(STRATEGIES), min_length=1)
-    cases: tuple[Case, ...] = Field(default=PUBLISHED_CASES, min_length=1)
+    cases: tuple[Case, ...] = Field(default=specs.PUBLISHED_CASES, min_length=1)
     window: Window | None = Field(default=None, description="in place of the profile's")
 
 
@@ -151,19 +143,25 @@ def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:
     ]
 
 
-_OF_COLLECTIONS = {"min_collections", "min_old_cycles"}
-_OF_TIMED = {"seconds", "steady", "warmup_packets", "iteration_packets"}
+def plan_groups(sizes: Sizes, selections: Iterable[Selection]) -> list[Planned]:
+    """Return every configuration of the selections, block after block; one of two selections runs once."""
+    once = {item.spec: item for selection in selections for item in plan_block(sizes, selection, 0)}
+    return [
+        Planned(item.spec.model_copy(update={"block": block}), item.unavailable)
+        for block in range(sizes.blocks)
+        for item in once.values()
+    ]
 
 
 def _planned(profile: Sizes, configuration: Configuration, strategy: StrategyName, case: Case, block: int) -> Planned:
     stated = profile.model_dump(include=set(BatchSpec.model_fields) - {"block", "strategy", "case"}, exclude_none=True)
-    timed = {name: stated.pop(name) for name in _OF_TIMED & set(stated)}
-    collects = configuration.language == "java" and not never_frees(configuration.collector)
-    if not collects:
-        stated = {name: value for name, value in stated.items() if name not in _OF_COLLECTIONS}
+    of_timed = {"seconds", "steady", "warmup_packets", "iteration_packets"} & set(stated)
+    timed = {name: stated.pop(name) for name in of_timed}
+    if configuration.language != "java" or never_frees(configuration.collector):
+        del stated["min_collections"], stated["min_old_cycles"]
     settings = configuration.model_dump(exclude_none=True) | stated
     settings |= {"strategy": strategy, "case": case, "block": block}
-    if impossible := no_such_pair(configuration, strategy):
+    if impossible := specs.no_such_pair(configuration, strategy):
         return Planned(BatchSpec(**settings, packets=1), impossible)
     if never_frees(configuration.collector) or configuration.allocator == NEVER_FREES:
         return _bounded_by_memory(profile, settings, timed)
@@ -186,19 +184,18 @@ def _bounded_by_memory(profile: Sizes, settings: dict[str, Any], timed: dict[str
     packets = math.floor((USABLE_HEAP * given_mb * 2**20 - pooled_bytes) / per_packet)
     if packets < 1.5 * spec.fill_packets:
         needed_mb = math.ceil((1.5 * spec.fill_packets * per_packet + pooled_bytes) / USABLE_HEAP / 2**20)
-        return Planned(
-            spec, f"{who} never frees: filling this case takes {takes}{needed_mb} MB, {given_mb} MB are given"
-        )
+        why = f"{who} never frees: filling this case takes {takes}{needed_mb} MB, {given_mb} MB are given"
+        return Planned(spec, why)
     return Planned(BatchSpec(**settings, packets=packets))
 
 
 def rivals(
-    specs: Iterable[PacketsSpec], a: StrategyName, b: StrategyName, primary: bool = True
+    planned: Iterable[PacketsSpec], a: StrategyName, b: StrategyName, primary: bool = True
 ) -> list[Question[TrialSpec]]:
     """Return whether strategy ``a`` costs less than ``b``, for each configuration, case and scale of block 0 that has
     both."""
     cells: dict[tuple[str, ...], dict[str, PacketsSpec]] = {}
-    for spec in specs:
+    for spec in planned:
         if spec.block == 0:
             key = (spec.mode, spec.configuration.key, spec.case, f"{spec.scale:g}", f"{spec.heap_mb}")
             cells.setdefault(key, {})[spec.strategy] = spec
@@ -207,8 +204,8 @@ def rivals(
 
 def timed(planned: Iterable[Planned]) -> list[BatchSpec]:
     """Return the batch trials of a plan that are measured for a time."""
-    specs = (item.spec for item in planned if not item.unavailable)
-    return [spec for spec in specs if isinstance(spec, BatchSpec) and spec.seconds is not None]
+    found = (item.spec for item in planned if not item.unavailable)
+    return [spec for spec in found if isinstance(spec, BatchSpec) and spec.seconds is not None]
 
 
 def every_configuration() -> Iterator[Configuration]:
@@ -222,12 +219,9 @@ def every_configuration() -> Iterator[Configuration]:
 
 
 def catalogue_of(
-    profile: str,
-    asked: Sequence[str],
-    known: Iterable[str],
-    planned: Sequence[Planned],
+    profile: str, asked: Sequence[str], known: Iterable[str], planned: Sequence[Planned],
     spec_type: type[PacketsSpec] = BatchSpec,
-) -> pd.DataFrame:
+) -> pd.DataFrame:  # fmt: skip
     """Return one row per configuration key, the known ones first, then others; reasons are of ``spec_type``."""
     reasons: dict[str, set[str]] = {}
     for item in planned:

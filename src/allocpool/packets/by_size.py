@@ -6,52 +6,27 @@ shows the opposite, it states where the answer turns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.decisions import Comparison
+from allocpool.decisions import Comparison, compare, compare_together
 from allocpool.evidence import style
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.labels import names_in
-from allocpool.packets.specs import BUFFER_BYTES
+from allocpool.packets.specs import BUFFER_BYTES, in_case_order
 from allocpool.packets.style import lines
-from allocpool.packets.tables import comparison_table
 
 SIDES = ("pool", "allocate")
 NO_DIFFERENCE, INCONCLUSIVE, NOT_MEASURED = "no difference", "inconclusive", "not measured"
 _USUAL_ALIVE = 200_000
 """The published case B: a headline states the ratio at the number of messages nearest to it."""
-RUNG_COLUMNS = (
-    "configuration", "host_id", "scale", "case", "alive", "heap_mb", "pool_size", "ratio", "low", "high", "n",
-    "verdict",
-)  # fmt: skip
-
-
-def rungs(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per configuration, machine, size and number of messages alive that was measured both ways.
-
-    Columns: `RUNG_COLUMNS`; ``ratio`` is allocating over the pool with its interval, ``n`` trials of the smaller side.
-    All comparisons of one machine at one scale are decided together.
-    """
-    parts = []
-    choices = trials[(trials["mode"] == "batch") & ~trials["collector"].isin(cell_data.CONTROLS)]
-    groups: Any = choices.groupby(["host_id", "scale"], sort=False)
-    for (host_id, scale), part in groups:
-        pools = part[part["strategy"] == "pool"].drop_duplicates(["configuration", "case"])
-        pools = pools.assign(alive=pools["queue_size"] + pools["stored_count"])
-        facts = pools[["configuration", "case", "alive", "heap_mb", "pool_size"]]
-        found = comparison_table(part).merge(facts, on=["configuration", "case"]).assign(host_id=host_id, scale=scale)
-        found["configuration"] = found["configuration"].map(names_in(part))
-        parts.append(found.assign(verdict=[verdict_of(row.n, row.direction, row.equivalent) for row in records(found)]))
-    every = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(RUNG_COLUMNS))
-    return every[list(RUNG_COLUMNS)].sort_values(["configuration", "host_id", "scale", "alive"], ignore_index=True)
+_FIGURES = ["ratio", "low", "high", "n", "direction", "equivalent", "verdict"]
+_RUNG = ["configuration", "host_id", "scale", "case", "alive", "heap_mb", "pool_size", *_FIGURES]
 
 
 def verdict_of(n: int, direction: int, equivalent: bool) -> str:
@@ -63,12 +38,61 @@ def verdict_of(n: int, direction: int, equivalent: bool) -> str:
     return NO_DIFFERENCE if equivalent else INCONCLUSIVE
 
 
+def _figures(found: Comparison) -> tuple[Any, ...]:
+    of, shown = found.decision, (found.direction, found.equivalent)
+    return of.ratio, of.low, of.high, of.n, *shown, verdict_of(of.n, *shown)
+
+
+def ratios(keys: Sequence[str], sides: Mapping[Any, tuple[pd.Series, pd.Series] | None]) -> pd.DataFrame:
+    """Return the costs of allocating over those of a pool, one row per key; all that can run here are decided together.
+
+    Columns: ``keys``, ``ratio``, ``low``, ``high``, ``n`` (trials of the smaller side; 0 where one has no figure),
+    ``direction`` (1, -1, 0: neither is shown), ``equivalent`` (within the margin), ``verdict``.
+
+    Args:
+        sides: costs of both by block; None where one can't run here.
+    """
+    asked = {key: both for key, both in sides.items() if both}
+    together = dict(zip(asked, compare_together(list(asked.values())), strict=True))
+    rows = [(*key, *_figures(together.get(key) or compare([], []))) for key in sides]
+    return pd.DataFrame(rows, columns=[*keys, *_FIGURES])
+
+
+def comparison_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return `ratios` per configuration and case that both allocating and a pool were tried of, of all trials of one
+    study at one scale: fewer would have other verdicts than `allocpool.campaign.schedule.decisions_of`."""
+    runs = trials["status"] != "unavailable"
+    can_run = runs.groupby([trials[name] for name in cell_data.CONFIGURATION], observed=True).any().to_dict()
+    costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
+    sides: dict[Any, tuple[pd.Series, pd.Series] | None] = {}
+    for configuration in cell_data.configuration_order(trials):
+        for case in in_case_order(trials["case"]):
+            alloc, pool = ((configuration, strategy, case) for strategy in ("alloc", "pool"))
+            if alloc in can_run and pool in can_run:
+                both = costs.get(alloc, none), costs.get(pool, none)
+                sides[configuration, case] = both if can_run[alloc] and can_run[pool] else None
+    return ratios(["configuration", "case"], sides)
+
+
+def rungs(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per configuration, machine, size and number of messages alive that was measured both ways: the
+    columns `_RUNG`. All comparisons of one machine at one scale are decided together."""
+    parts = []
+    choices = trials[(trials["mode"] == "batch") & ~trials["collector"].isin(cell_data.CONTROLS)]
+    for _, part in choices.groupby(["host_id", "scale"], sort=False):
+        pools = part[part["strategy"] == "pool"].drop_duplicates(["configuration", "case"])
+        pools = pools.assign(alive=pools["queue_size"] + pools["stored_count"])
+        found = pools[[name for name in _RUNG if name in pools]].merge(comparison_table(part))
+        parts.append(found.assign(configuration=found["configuration"].map(names_in(part))))
+    every = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_RUNG)
+    return every.sort_values(["configuration", "host_id", "scale", "alive"], ignore_index=True)
+
+
 def _has_side(rows: pd.DataFrame) -> pd.Series:
     return ~rows["verdict"].isin((NO_DIFFERENCE, INCONCLUSIVE, NOT_MEASURED))
 
 
-@dataclass(frozen=True)
-class Headline:
+class Headline(NamedTuple):
     """The answer for one configuration, named as `labels.name_of` does.
 
     ``kind``: ``turns``, `NO_DIFFERENCE`, `INCONCLUSIVE`, `NOT_MEASURED`, or a side, where no size and no machine on
@@ -92,12 +116,8 @@ def headlines(own: pd.DataFrame, record: pd.DataFrame) -> list[Headline]:
 
 
 def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
-    """Return the answer for one configuration.
-
-    Args:
-        own: `rungs` of one machine; of several scales the largest counts.
-        record: `rungs` of every machine and size that is stored; may hold ``own``.
-    """
+    """Return the answer for one configuration, of ``own`` `rungs` of one machine (of several scales the largest counts)
+    and those on record: of every machine and size that is stored."""
     name = str(own["configuration"].iloc[0])
     largest = own[own["scale"] == own["scale"].max()].sort_values("alive")
     measured = largest[largest["verdict"] != NOT_MEASURED]
@@ -112,7 +132,10 @@ def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
     opposite = record[_has_side(record) & (record["verdict"] != sides[0])] if len(sides) == 1 else shown.iloc[:0]
     if len(sides) == 1 and opposite.empty:
         return Headline(name, sides[0], f"**{name}: {sides[0]}** {_alive(shown)}, {_times(shown)}{without}.")
-    turns = "; ".join(f"**{side}** {_alive(part)}, {_times(part)}" for side, part in _by_side(shown))
+    runs = (shown["verdict"] != shown["verdict"].shift()).cumsum()
+    turns = "; ".join(
+        f"**{part['verdict'].iloc[0]}** {_alive(part)}, {_times(part)}" for _, part in shown.groupby(runs)
+    )
     elsewhere = ""
     if len(opposite):
         machines = set(opposite["host_id"]) - set(own["host_id"])
@@ -152,27 +175,16 @@ def tally(name: str, rows: pd.DataFrame) -> Headline:
 
 def tally_of(name: str, compared: Iterable[Comparison]) -> str:
     """Return the text of `tally` on comparisons of allocating over a pool."""
-    rows = [
-        (one.decision.ratio, one.decision.n, verdict_of(one.decision.n, one.direction, one.equivalent))
-        for one in compared
-    ]
-    return tally(name, pd.DataFrame(rows, columns=["ratio", "n", "verdict"])).text
-
-
-def _by_side(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each run of one verdict from the fewest messages alive to the most, with its rows."""
-    for side, run in groupby(records(rows), key=lambda row: str(row.verdict)):
-        yield side, rows.loc[[row.Index for row in run]]
+    return tally(name, pd.DataFrame(map(_figures, compared), columns=_FIGURES)).text
 
 
 def _alive(rows: pd.DataFrame) -> str:
     low, high = int(rows["alive"].min()), int(rows["alive"].max())
-    return f"at {low:,} messages alive" if low == high else f"from {low:,} to {high:,} messages alive"
+    return f"{f'at {low:,}' if low == high else f'from {low:,} to {high:,}'} messages alive"
 
 
 def _each(rows: pd.DataFrame) -> str:
-    low, high = int(rows["n"].min()), int(rows["n"].max())
-    return f"n = {low}" if low == high else f"n = {low} to {high}"
+    return "n = " + " to ".join(str(n) for n in sorted({int(rows["n"].min()), int(rows["n"].max())}))
 
 
 def _times(rows: pd.DataFrame) -> str:
@@ -198,12 +210,8 @@ def sizes(own: pd.DataFrame) -> str:
 
 def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
     """Draw ns a message against messages alive, a panel per configuration and a line per strategy, with the judge's
-    intervals; a dashed line marks where live buffers fill the last-level cache.
-
-    Args:
-        trials: of one machine and one scale.
-        cache_mb: size of the last-level cache, MiB; None: not known.
-    """
+    intervals; a dashed line marks where live buffers fill the last-level cache of ``cache_mb`` MiB. Trials are those of
+    one machine and one scale."""
     alive = trials.assign(alive=trials["queue_size"] + trials["stored_count"])[["configuration", "case", "alive"]]
     cells = cell_data.cells(trials).merge(alive.drop_duplicates(), on=["configuration", "case"])
     cells = cells[cells["ns"].notna() & cells["strategy"].isin(["alloc", "pool"])]
@@ -218,24 +226,18 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
         style.rule(grid, x=limit)
     if limit:
         handles.append(style.mark(f"last-level cache, {cache_mb:,.0f} MiB", style.INK, line="--"))
-    text = "; ".join(
-        f"{name}: " + ", ".join(f"{verdict} {_alive(part)}" for verdict, part in _by_side(mine))
-        for name, mine in rungs(trials).groupby("configuration", sort=False)
-    )
-    return style.finish(
-        grid, f"ns a message by messages alive. {text}.", 3, handles=handles, x="messages alive", y="ns a message"
-    )
+    text = "ns a message by messages alive."
+    return style.finish(grid, text, 3, handles=handles, x="messages alive", y="ns a message")
 
 
 def table(own: pd.DataFrame) -> pd.DataFrame:
     """Return one row per configuration and one column per number of messages alive: side and by how many times, in
     brackets where it is not shown."""
     rows = own[own["n"] > 0]
-    texts = []
-    for row in records(rows):
-        side = "pool" if row.ratio >= 1 else "allocate"
-        text = f"{side} {stats.significant(max(row.ratio, 1 / row.ratio), 2)}x"
-        texts.append(f"({text})" if row.verdict == INCONCLUSIVE else "equal" if row.verdict == NO_DIFFERENCE else text)
-    wide = rows.assign(text=texts).pivot(index="configuration", columns="alive", values="text")
+    times = rows["ratio"].where(rows["ratio"] >= 1, 1 / rows["ratio"]).map(lambda each: stats.significant(each, 2))
+    text = (rows["ratio"] >= 1).map({True: "pool ", False: "allocate "}) + times + "x"
+    text = text.mask(rows["verdict"] == NO_DIFFERENCE, "equal")
+    text = text.mask(rows["verdict"] == INCONCLUSIVE, "(" + text + ")")
+    wide = rows.assign(text=text).pivot(index="configuration", columns="alive", values="text")
     wide = wide.reindex(rows["configuration"].unique()).fillna("")
     return wide.rename(columns=lambda each: f"{each:,} alive").rename_axis(columns=None).reset_index()

@@ -9,17 +9,16 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.evidence.trials import NOT_RUN, counted, gap_of, records
-from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
 from allocpool.packets.specs import OPTION_FIELDS, SETTINGS, Configuration
+from allocpool.packets.strategies import LAYOUTS
 from allocpool.runtimes.collectors import COLLECTORS, collector_named, collectors_that
 
 CONFIGURATION = ("configuration", "strategy", "case")
 ORDERED_BY = ("language", "layout", "collector", "runtime")
 """Columns that put configurations into reading order."""
 CONFIGURATION_FACTS = (*ORDERED_BY, "allocator", "steps", *OPTION_FIELDS)
-_Row = dict[str, Any]
-CONTROLS = collectors_that(lambda row: row.is_control)
+CONTROLS = collectors_that(lambda row: row.never_frees)
 """Collectors that are no choice for a program that goes on: they show what a packet costs without collecting."""
 
 
@@ -35,7 +34,7 @@ def as_set(trials: pd.DataFrame) -> pd.DataFrame:
 
 def without_options(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials of configurations without options, as published but for collector and runtime."""
-    plain = [not configuration_of(row).non_default for row in records(trials)]
+    plain = [not Configuration.of(row._asdict()).non_default for row in records(trials)]
     return trials[pd.Series(plain, index=trials.index, dtype=bool)]
 
 
@@ -51,20 +50,13 @@ def present(order: Iterable[str], values: pd.Series) -> list[str]:
 
 
 def configuration_order(rows: pd.DataFrame) -> list[str]:
-    """Return configurations in reading order: Java by layout, collector, runtime; then C++ by layout.
-
-    Raises:
-        UserError: an unknown collector; names the known ones.
-    """
-
-    def rank(order: Sequence[str], value: object) -> int:
-        return order.index(str(value)) if str(value) in order else len(order)
-
+    """Return configurations in reading order: Java by layout, collector, runtime; then C++ by layout. UserError for an
+    unknown collector."""
     keys = [
         (
             row.language != "java",
-            rank(LAYOUTS[row.language], row.layout),
-            tuple(COLLECTORS).index(collector_named(row.collector).name) if row.language == "java" else 0,
+            (*LAYOUTS[row.language], row.layout).index(row.layout),
+            list(COLLECTORS).index(collector_named(row.collector).name) if row.language == "java" else 0,
             0 if pd.isna(row.runtime) else int(row.runtime),
             row.configuration,
         )
@@ -73,16 +65,11 @@ def configuration_order(rows: pd.DataFrame) -> list[str]:
     return [key[-1] for key in sorted(keys)]
 
 
-def configuration_of(row: Any) -> Configuration:
-    """Return the configuration of one of the `records` of a table."""
-    return Configuration.of(row._asdict())
-
-
 def cells_of(
     trials: pd.DataFrame,
     columns: Sequence[str],
     measured: Callable[[pd.DataFrame], pd.DataFrame],
-    figures: Callable[[pd.DataFrame, pd.DataFrame], _Row],
+    figures: Callable[[pd.DataFrame, pd.DataFrame], dict[str, Any]],
     plan: pd.DataFrame | None,
     pairs: Iterable[tuple[str, str]],
 ) -> pd.DataFrame:
@@ -93,25 +80,21 @@ def cells_of(
     With ``plan`` (a study's plan summary) and the (strategy, case) ``pairs`` that it runs, planned cells that have not
     run yet have a row, too.
     """
-    rows: list[_Row] = []
+    rows: dict[Any, dict[str, Any]] = {}
     for key, group in counted(trials).groupby(list(CONFIGURATION), observed=True):
         done = measured(group)
-        facts = {fact: group[fact].iloc[0] for fact in CONFIGURATION_FACTS}
-        row = {**dict(zip(CONFIGURATION, key, strict=True)), **facts, "trials": len(group), "n": len(done)}
-        gap = None if len(done) else gap_of(group)
-        row |= {"gap": gap and gap.text, "gap_word": gap and gap.word}
-        rows.append(row | (figures(group, done) if len(done) else {}))
-    started = {tuple(str(row[name]) for name in CONFIGURATION) for row in rows}
-    pairs = list(pairs)
+        row = {**group[list(CONFIGURATION_FACTS)].iloc[0], "trials": len(group), "n": len(done), "gap": None}
+        gap = gap_of(group)
+        rows[key] = row | (figures(group, done) if len(done) else {"gap": gap.text, "gap_word": gap.word})
+    pairs, not_run = list(pairs), {"trials": 0, "n": 0, "gap": NOT_RUN.text, "gap_word": NOT_RUN.word}
     for planned in () if plan is None else records(plan[plan["planned"].astype(bool)]):
         configuration = Configuration.parse(planned.key)
         facts = {name: getattr(configuration, name) for name in CONFIGURATION_FACTS}
         for strategy, case in pairs:
-            if configuration.offers(strategy) and (planned.configuration, strategy, case) not in started:
-                cell = {"configuration": planned.configuration, "strategy": strategy, "case": case, **facts}
-                rows.append({**cell, "trials": 0, "n": 0, "gap": NOT_RUN.text, "gap_word": NOT_RUN.word})
+            if configuration.offers(strategy):
+                rows.setdefault((planned.configuration, strategy, case), {**facts, **not_run})
     names = [*CONFIGURATION, *CONFIGURATION_FACTS, "trials", "n", *columns, "gap", "gap_word"]
-    return pd.DataFrame(rows, columns=names)
+    return pd.DataFrame([dict(zip(CONFIGURATION, key, strict=True)) | row for key, row in rows.items()], columns=names)
 
 
 _COSTS = ("ns", "low", "high")
@@ -120,13 +103,11 @@ _COSTS = ("ns", "low", "high")
 def cells(
     trials: pd.DataFrame, plan: pd.DataFrame | None = None, pairs: Iterable[tuple[str, str]] = ()
 ) -> pd.DataFrame:
-    """Return one row per configuration, strategy and case of a batch campaign, as `cells_of` makes them.
+    """Return one row per configuration, strategy and case of a batch campaign, as `cells_of` makes them, with ``ns``
+    (geometric mean over trials, ns per packet), ``low`` and ``high`` (both at the figure where few trials give no
+    useful interval), ``published_ns``."""
 
-    Columns: ``ns`` (geometric mean over trials, ns per packet), ``low`` and ``high`` (both at the figure where few
-    trials give no useful interval), ``published_ns``.
-    """
-
-    def figures(_group: pd.DataFrame, done: pd.DataFrame) -> _Row:
+    def figures(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
         found = stats.geometric_interval(done["ns_per_packet"].astype(float))
         ends = (found.estimate,) * 2 if found.high > stats.TOO_WIDE * found.low else (found.low, found.high)
         return dict(zip(_COSTS, (found.estimate, *ends), strict=True))
@@ -146,13 +127,13 @@ def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]
 
 def by_block(trials: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:
     """Return ns/packet of one cell, indexed by block; of many see `costs_by_cell`."""
-    here = (trials["configuration"] == configuration) & (trials["strategy"] == strategy) & (trials["case"] == case)
-    return with_cost(trials[here]).set_index("block")["ns_per_packet"].astype(float)
+    here = trials[trials["configuration"] == configuration]
+    return costs_by_cell(here).get((configuration, strategy, case), pd.Series(dtype=float))
 
 
 def spread_caption(rows: pd.DataFrame) -> str:
     """Return what the bars of a figure mean and how many trials are behind a dot."""
-    drawn = rows[rows["n"] > 0]
-    if drawn.empty:
+    n = rows.loc[rows["n"] > 0, "n"]
+    if n.empty:
         return "No trial has finished."
-    return f"Geometric means with 95% intervals; {stats.trials_each(int(drawn['n'].min()), int(drawn['n'].max()))}."
+    return f"Geometric means with 95% intervals; {stats.trials_each(int(n.min()), int(n.max()))}."

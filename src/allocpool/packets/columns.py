@@ -10,31 +10,10 @@ import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 from pydantic.fields import FieldInfo
 
-from allocpool.campaign.tidy import (
-    COUNT,
-    CPU,
-    GC_COLUMNS,
-    POSITIVE,
-    TRIAL_COLUMNS,
-    Columns,
-    Row,
-    Tables,
-    Trial,
-    choice,
-    cpu_rows,
-    drift_percent,
-    frames,
-    gc_row,
-    ns_per_item,
-    number,
-    read_trial,
-    text,
-    trial_row,
-    whole,
-)
+from allocpool.campaign import tidy
+from allocpool.campaign.tidy import COUNT, POSITIVE, Columns, Row, choice, number, text, whole
 from allocpool.errors import choices_of
-from allocpool.packets.laps import lap_packets
-from allocpool.packets.measurement import BatchMeasurement, Phases
+from allocpool.packets.measurement import BatchMeasurement, Phases, lap_packets
 from allocpool.packets.specs import Configuration, Options
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.trial.record import TrialRecord
@@ -90,7 +69,7 @@ LAPS_COLUMNS: dict[str, Column] = {
 
 TRIALS = DataFrameSchema(
     {
-        **TRIAL_COLUMNS,
+        **tidy.TRIAL_COLUMNS,
         **PACKETS_COLUMNS,
         "packets": whole("packets of the measured window"),
         "seconds": number("length of the measured window, s", POSITIVE),
@@ -132,7 +111,7 @@ TRIALS = DataFrameSchema(
         "huge_pages_mb": number("memory on huge pages at the end, as granted by the kernel, MiB"),
         "region_mb": number("the one region of layout slab, MiB", POSITIVE),
         "allocator_version": text("version of the allocator, by its own account", nullable=True),
-        **GC_COLUMNS,
+        **tidy.GC_COLUMNS,
     },
     strict=True,
     coerce=True,
@@ -152,7 +131,7 @@ ITERATIONS = DataFrameSchema(
     coerce=True,
 )
 
-SCHEMAS = {"trials": TRIALS, "iterations": ITERATIONS, "cpu": CPU}
+SCHEMAS = {"trials": TRIALS, "iterations": ITERATIONS, "cpu": tidy.CPU}
 
 
 def packets_columns(record: TrialRecord) -> Row:
@@ -175,74 +154,55 @@ def laps_row(row: Mapping[str, Any], packets: int | None, asked: float) -> Row:
     return {"laps": laps, "too_short": bool(laps < asked)}
 
 
-def batch_rows(record: TrialRecord) -> Tables:
+def batch_rows(record: TrialRecord) -> tidy.Tables:
     """Return the rows of one batch trial in tables ``trials``, ``iterations`` and ``cpu``."""
-    trial = read_trial(record, BatchMeasurement)
+    trial = tidy.read_trial(record, BatchMeasurement)
     return {
         "trials": [batch_row(trial)],
         "iterations": _iteration_columns(trial),
-        "cpu": cpu_rows(record, trial.measurement["cpu"]) if trial.measurement else [],
+        "cpu": tidy.cpu_rows(record, trial.measurement["cpu"]) if trial.measurement else [],
     }
 
 
-def batch_row(trial: Trial[BatchMeasurement]) -> Row:
+def batch_row(trial: tidy.Trial[BatchMeasurement]) -> Row:
     """Return the row of one batch trial in table ``trials``."""
-    record, measurement = trial.record, trial.measurement
-    row: Row = {**trial_row(record), **packets_columns(record), "peak_rss_mb": trial.peak_rss_mb}
-    if measurement is None:
+    record, found = trial.record, trial.measurement
+    row: Row = {**tidy.trial_row(record), **packets_columns(record), "peak_rss_mb": trial.peak_rss_mb}
+    if found is None:
         return row
-    measured = measurement["iterations"]["measured"]
+    windows, warm_up, cycles = found["iterations"], found.get("warm_up"), found.get("old_cycles")
+    measured = windows["measured"]
     packets = sum([count for _, _, count in measured])
     start_ns, end_ns = measured[0][0], measured[-1][1]
-    gc = gc_row(record, start_ns, end_ns)
+    gc = tidy.gc_row(record, start_ns, end_ns)
     laps = laps_row(row, packets, record.spec["min_laps"])
     laps["too_short"] |= gc["gc_collections"] is not None and gc["gc_collections"] < record.spec["min_collections"]
-    return {
-        **row,
-        **laps,
+    row |= tidy.pick(TRIALS.columns, found, found["counts"], found["memory"]) | laps | gc
+    row |= {
         "packets": packets,
         "seconds": (end_ns - start_ns) / 1e9,
         "iterations": len(measured),
-        "ns_per_packet": ns_per_item(measured),
-        "cpu_ns_per_packet": measurement["cpu"]["process_ns"] / packets,
-        "warmup_ns_per_packet": ns_per_item(measurement["iterations"]["warmup"] or measurement["iterations"]["fill"]),
-        **_warm_up_row(measurement),
-        "fill_packets": measurement["fill_packets"],
-        "disorder_bytes": measurement["disorder_bytes"],
-        "drift_percent": drift_percent(measured),
-        "checksum": measurement["checksum"],
-        "allocated_bytes": measurement["allocated_bytes"],
-        "live_objects": measurement["live_objects"],
-        **measurement["counts"],
-        **measurement["memory"],
-        **gc,
+        "ns_per_packet": tidy.ns_per_item(measured),
+        "cpu_ns_per_packet": found["cpu"]["process_ns"] / packets,
+        "warmup_ns_per_packet": tidy.ns_per_item(windows["warmup"] or windows["fill"]),
+        "drift_percent": tidy.drift_percent(measured),
+        "warm_up": warm_up and warm_up["ended_by"],
+        "window": None if cycles is None else "whole" if cycles else "young only",
     }
+    if warm_up:
+        row |= {"warmup_packets": warm_up["packets"], "warmup_collections": warm_up["collections"]}
+        row["start_ns_per_packet"] = cost_since_start(windows, FIRST_NS)
+    return row
 
 
 FIRST_NS = 30 * 10**9
 """Half a minute: long enough for G1's controllers to learn, short enough for a reader to notice."""
 
 
-def _warm_up_row(measurement: BatchMeasurement) -> Row:
-    """Return the columns on the warm-up, and on what the measured window holds."""
-    warm_up, cycles = measurement.get("warm_up"), measurement.get("old_cycles")
-    row: Row = {"window": None if cycles is None else "whole" if cycles else "young only"}
-    if warm_up:
-        row |= {
-            "warm_up": warm_up["ended_by"],
-            "warmup_packets": warm_up["packets"],
-            "warmup_collections": warm_up["collections"],
-            "start_ns_per_packet": cost_since_start(measurement["iterations"], FIRST_NS),
-        }
-    return row
-
-
 def cost_since_start(windows: Phases, first_ns: int) -> float | None:
-    """Return the wall time per packet of the first ``first_ns`` since the first packet, ns.
-
-    What a shorter trial has not run of it counts at the cost of its measured window.
-    """
-    steady = ns_per_item(windows["measured"])
+    """Return the wall time per packet of the first ``first_ns`` since the first packet, ns; what a shorter trial has
+    not run of it counts at the cost of its measured window."""
+    steady = tidy.ns_per_item(windows["measured"])
     if steady is None:
         return None
     packets, spent_ns = 0.0, 0
@@ -258,10 +218,10 @@ def cost_since_start(windows: Phases, first_ns: int) -> float | None:
 def cost_of(record: TrialRecord) -> float | None:
     """Return the wall time of a packet of a batch trial, ns; None for other trials."""
     windows = (record.measurement or {}).get("iterations")
-    return ns_per_item(windows["measured"]) if record.spec["mode"] == "batch" and windows else None
+    return tidy.ns_per_item(windows["measured"]) if record.spec["mode"] == "batch" and windows else None
 
 
-def _iteration_columns(trial: Trial[BatchMeasurement]) -> Columns:
+def _iteration_columns(trial: tidy.Trial[BatchMeasurement]) -> Columns:
     windows: Mapping[str, Any] = trial.measurement["iterations"] if trial.measurement else {}
     rows = [
         (trial.record.trial_id, place, phase, start_ns, end_ns, packets, (end_ns - start_ns) / packets)
@@ -269,21 +229,18 @@ def _iteration_columns(trial: Trial[BatchMeasurement]) -> Columns:
         for place, (start_ns, end_ns, packets) in enumerate(windows.get(phase, ()))
         if packets
     ]
-    columns = map(list, zip(*rows, strict=True)) if rows else ([] for _ in ITERATIONS.columns)
-    return dict(zip(ITERATIONS.columns, columns, strict=True))
+    return {name: [row[place] for row in rows] for place, name in enumerate(ITERATIONS.columns)}
 
 
 def tidy_batch(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return tables ``trials``, ``iterations`` and ``cpu`` of these trials, checked against their schemas."""
-    return frames(records, batch_rows, SCHEMAS)
+    return tidy.frames(records, batch_rows, SCHEMAS)
 
 
 def summarise_batch(record: TrialRecord) -> dict[str, Any]:
     """Return one trial as plain data: the row of table ``trials`` with its counts in one place."""
-    trial = read_trial(record, BatchMeasurement)
-    row = batch_row(trial)
+    trial = tidy.read_trial(record, BatchMeasurement)
+    row, measured = batch_row(trial), trial.measurement["iterations"]["measured"] if trial.measurement else []
     counts = {name: row.pop(name, None) for name in COUNTS}
-    columns = _iteration_columns(trial)
-    costs = zip(columns["phase"], columns["ns_per_packet"], strict=True)
-    iterations = [ns for phase, ns in costs if phase == "measured"]
-    return {**row, "counts": counts, "iteration_ns_per_packet": iterations}
+    costs = [(end_ns - start_ns) / packets for start_ns, end_ns, packets in measured if packets]
+    return {**row, "counts": counts, "iteration_ns_per_packet": costs}

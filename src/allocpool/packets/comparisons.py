@@ -1,18 +1,17 @@
-"""The set-ups that published claims are judged on, and the cells of a batch campaign that take part."""
+"""The set-ups that published claims are judged on, the cells of a batch campaign that take part, and one thing changed
+about the cells of a comparison."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from itertools import product
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from allocpool.evidence import declared
-from allocpool.evidence.declared import Cells
 from allocpool.evidence.trials import NOT_PART, gap_of, newest_release
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
@@ -39,17 +38,9 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class SetUp:
-    """The collectors that stand for the published ones on one release of Java.
+    """The collectors that stand for the published ones on one release of Java: by collector, the published one, or its
+    own name where it stands for none. C++ and the collectors that never free belong to each set-up."""
 
-    C++ and the collectors of that release that never free belong to each set-up.
-
-    Attributes:
-        name: in tables of verdicts.
-        runtime: feature release.
-        families: by collector, the published one that it stands for, or its own name where it stands for none.
-    """
-
-    name: str
     runtime: int
     families: Mapping[str, str]
 
@@ -62,25 +53,26 @@ class SetUp:
         every = {**self.families, **dict.fromkeys(CONTROLS)}
         labels = {self.label(layout, name): family
                   for layout in PUBLISHED_LAYOUTS["java"] for name, family in every.items()}  # fmt: skip
-        keep = rows["configuration"].isin([*labels, *CPP_LABELS])
+        cpp = [Configuration.parse(f"cpp/{layout}").label for layout in PUBLISHED_LAYOUTS["cpp"]]
+        keep = rows["configuration"].isin([*labels, *cpp])
         return rows[keep].assign(family=rows.loc[keep, "configuration"].map(labels))
 
 
-CPP_LABELS = tuple(Configuration.parse(f"cpp/{layout}").label for layout in PUBLISHED_LAYOUTS["cpp"])
-_OF_11 = {"parallel": "CMS", "cms": "CMS", "g1": "G1", "zgc": "ZGC"}
 _PUBLISHED_ON = 11
-_SET_UPS = (
-    SetUp("Java 11", _PUBLISHED_ON, _OF_11),
-    SetUp('Java 11, "CMS" is Parallel', _PUBLISHED_ON, {name: of for name, of in _OF_11.items() if name != "cms"}),
-    SetUp('Java 11, "CMS" is CMS', _PUBLISHED_ON, {name: of for name, of in _OF_11.items() if name != "parallel"}),
-    SetUp(
-        "newest Java",
-        FEATURES[-1],  # where the data have no newer one: `set_up_of`
-        {"parallel": "CMS", "g1": "G1", "genzgc": "ZGC", "shenandoah": "Shenandoah"},
-    ),
-    SetUp("C++", 0, {}),
+_PUBLISHED_FAMILIES = {"cms": "CMS", "g1": "G1", "zgc": "ZGC"}
+_AS_PARALLEL = {"parallel": "CMS", "g1": "G1", "zgc": "ZGC"}
+SET_UPS: Mapping[str, SetUp] = MappingProxyType(
+    {
+        "Java 11": SetUp(_PUBLISHED_ON, _AS_PARALLEL | _PUBLISHED_FAMILIES),
+        'Java 11, "CMS" is Parallel': SetUp(_PUBLISHED_ON, _AS_PARALLEL),
+        'Java 11, "CMS" is CMS': SetUp(_PUBLISHED_ON, _PUBLISHED_FAMILIES),
+        # Its release is that of `set_up_of` where the data have no newer one.
+        "newest Java": SetUp(
+            FEATURES[-1], {"parallel": "CMS", "g1": "G1", "genzgc": "ZGC", "shenandoah": "Shenandoah"}
+        ),
+        "C++": SetUp(0, {}),
+    }
 )
-SET_UPS: Mapping[str, SetUp] = MappingProxyType({set_up.name: set_up for set_up in _SET_UPS})
 """By name. What the article ran, on the nearest release that has it; the same with either reading of its "CMS"; the
 collectors of today, of which Parallel stands for "CMS" and the generational ZGC, another collector, for ZGC; and C++
 alone."""
@@ -105,48 +97,63 @@ def with_families(rows: pd.DataFrame, set_up: str, of: pd.DataFrame | None = Non
     return rows.assign(family=families_of(rows))
 
 
-_NO_COSTS = pd.Series(dtype=float)
+def batch_cells(trials: pd.DataFrame, set_up: str) -> declared.Cells:
+    """Return what claims are put to: every configuration of a set-up in reading order, with every strategy, in every
+    published case; ns/packet by block.
+
+    Collectors that never free have ``control``: they count only where a claim asks for them.
+    """
+    started = with_families(trials, set_up)
+    costs, none = cell_data.costs_by_cell(started), pd.Series(dtype=float)
+    groups = started[[*CONFIGURATION, "status", "reason"]].groupby(list(CONFIGURATION), observed=True)
+    gaps = {key: gap_of(group).text for key, group in groups}
+    known = started.drop_duplicates("configuration").set_index("configuration").astype(object)
+    known = known.loc[cell_data.configuration_order(started), ["language", "layout", "family", "collector"]]
+    facts: dict[Any, Any] = known.where(known.notna(), None).to_dict("index")
+    if set_up != PUBLISHED:
+        for layout in PUBLISHED_LAYOUTS["java"]:
+            control = {"language": "java", "layout": layout, "family": None, "collector": "epsilon"}
+            facts.setdefault(set_up_of(set_up, trials).label(layout, "epsilon"), control)
+    found = []
+    for configuration, strategy, case in product(facts, POOLING_STRATEGIES, PUBLISHED_CASES):
+        cell, of = Cell(configuration, strategy, case), facts[configuration]
+        columns = {**of, **cell._asdict(), "control": of["collector"] in CONTROLS}
+        found.append(declared.Cell(columns, str(cell), costs.get(cell, none), gaps.get(cell, NOT_PART.word)))
+    return declared.Cells(found, ("layout", "collector", "strategy", "case"))
 
 
-class Batch:
-    """The trials of a batch campaign that belong to a set-up, looked up by cell."""
+class Change(NamedTuple):
+    """One change of both cells of a comparison, or of one of them.
 
-    def __init__(self, trials: pd.DataFrame, set_up: str) -> None:
-        self._set_up = None if set_up == PUBLISHED else set_up_of(set_up, trials)
-        self._started = with_families(trials, set_up)
-        self.facts = self._started.drop_duplicates("configuration").set_index("configuration")
+    ``larger`` and ``smaller``: new values for the cells that the claim calls so, by field of `Configuration`,
+    ``strategy`` or ``case``. ``where``: facts of both configurations without which there is nothing to change.
+    """
 
-    @cached_property
-    def _values(self) -> dict[tuple[str, str, str], pd.Series]:
-        return cell_data.costs_by_cell(self._started)
+    words: str
+    larger: Mapping[str, str | bool] = MappingProxyType({})
+    smaller: Mapping[str, str | bool] = MappingProxyType({})
+    where: Mapping[str, str] = MappingProxyType({})
 
-    def values(self, cell: Cell) -> pd.Series:
-        """Return ns/packet indexed by block; empty when no trial of the cell finished."""
-        return self._values.get(cell, _NO_COSTS)
+    def cells(self, cells: tuple[Cell, Cell], facts: Mapping[str, Any]) -> tuple[Cell, Cell] | None:
+        """Return the cells after the change, or None where there is nothing to change; ``facts``: see `facts_of`."""
+        larger, smaller = (Configuration.of(facts[cell.configuration]) for cell in cells)
+        if any(getattr(one, name) != value for one in (larger, smaller) for name, value in self.where.items()):
+            return None
+        changed = _changed(cells[0], larger, self.larger), _changed(cells[1], smaller, self.smaller)
+        return None if changed == cells else changed
 
-    @cached_property
-    def cells(self) -> Cells:
-        """What claims are put to: every configuration in reading order, with every strategy, in every published case.
 
-        Collectors that never free have ``control``: they count only where a claim asks for them.
-        """
-        groups = self._started[[*CONFIGURATION, "status", "reason"]].groupby(list(CONFIGURATION), observed=True)
-        gaps = {key: gap_of(group).text for key, group in groups}
-        known = self.facts[["language", "layout", "family", "collector"]].astype(object)
-        known = known.loc[cell_data.configuration_order(self.facts.reset_index())]
-        facts: dict[Any, Any] = known.where(known.notna(), None).to_dict("index")
-        if self._set_up:
-            for layout in PUBLISHED_LAYOUTS["java"]:
-                control = {"language": "java", "layout": layout, "family": None, "collector": "epsilon"}
-                facts.setdefault(self._set_up.label(layout, "epsilon"), control)
-        every = itertools.starmap(Cell, itertools.product(facts, POOLING_STRATEGIES, PUBLISHED_CASES))
-        return Cells(
-            [
-                declared.Cell(
-                    {**(of := facts[cell.configuration]), **cell._asdict(), "control": of["collector"] in CONTROLS},
-                    str(cell), self.values(cell), gaps.get(cell, NOT_PART.word),
-                )
-                for cell in every
-            ],
-            ("layout", "collector", "strategy", "case"),
-        )  # fmt: skip
+def on_both(words: str, where: Mapping[str, str] | None = None, **to: str | bool) -> Change:
+    """Return the same change of both cells."""
+    return Change(words, to, to, where or {})
+
+
+def facts_of(trials: pd.DataFrame) -> dict[str, Any]:
+    """Return the first trial of each configuration, by its name."""
+    return {str(row["configuration"]): row for row in trials.drop_duplicates("configuration").to_dict("records")}
+
+
+def _changed(cell: Cell, configuration: Configuration, to: Mapping[str, Any]) -> Cell:
+    of_cell = {name: str(value) for name, value in to.items() if name in ("strategy", "case")}
+    others = {name: value for name, value in to.items() if name not in of_cell}
+    return cell._replace(configuration=configuration.model_copy(update=others).label, **of_cell)

@@ -36,10 +36,6 @@ def labelled(table: pd.DataFrame, held: tuple[str, str] = ("queue_size", "stored
     return table.assign(alive=table[held[0]] + table[held[1]]) if set(held) <= set(table) else table
 
 
-_COSTS = ("", "cpu_", "warmup_", "start_", "prologue_")
-READABLE = Readable(
-    cost="ns_per_message",
-    columns={f"{which}ns_per_packet": f"{which}ns_per_message" for which in _COSTS},
-    label=labelled,
-)
+_COSTS = {f"{which}ns_per_packet": f"{which}ns_per_message" for which in ("", "cpu_", "warmup_", "start_", "prologue_")}
+READABLE = Readable(cost="ns_per_message", columns=_COSTS, label=labelled)
 """Of studies whose trials run packets."""

@@ -1,66 +1,25 @@
-"""Whether the figures can be trusted: processor time against wall time, warm-up, agreement between trials."""
+"""Whether the figures can be trusted: warm-up, agreement between trials."""
 
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from allocpool.decisions import effect_that_matters
-from allocpool.evidence.style import WARM_UP, by_panel, finish, log_axes, mark, marks, nothing, panels, rule, size
+from allocpool.evidence.style import WARM_UP, by_panel, finish, log_axes, mark, nothing, panels, rule, size
 from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import CONFIGURATION, present
-from allocpool.packets.specs import CASES
-from allocpool.packets.style import BY_COLOUR, CASE_WORDS, panel_names, points, strategy_looks
-
-
-def _by_case(done: pd.DataFrame, value: str, label: str) -> tuple[Any, list[Line2D]]:
-    """Return a ``FacetGrid`` of medians of trials with the least and the greatest, a panel per case, and its legend."""
-    order, hue = cell_data.configuration_order(done), strategy_looks(done)
-    return points(done, value, order, hue, label, col_order=present(CASES, done["case"])), marks(hue)
-
-
-def wall_against_cpu(trials: pd.DataFrame, cores: int | None = None) -> Figure:
-    """Draw the processors that a trial keeps busy: CPU time over wall time.
-
-    Above one, threads of the collector work while the program runs. ``cores``, of the machine, are the end of the axis.
-    """
-    done = cell_data.with_cost(trials)
-    done = done[done["cpu_ns_per_packet"] > 0]
-    if done.empty:
-        return nothing("no trial has finished yet")
-    done = done.assign(busy=done["cpu_ns_per_packet"].astype(float) / done["ns_per_packet"].astype(float))
-    grid, handles = _by_case(done, "busy", "processors kept busy: CPU time over wall time")
-    rule(grid, x=1, linestyle="-")
-    rule(grid, x=cores)
-    grid.set(xlim=(0, 1.08 * max(float(cores or 0), float(done["busy"].max()))))
-    text = f"Processors kept busy by each configuration; the machine has {cores}."
-    return finish(grid, text, 4, CASE_WORDS, handles)
-
-
-def memory_price(trials: pd.DataFrame) -> Figure:
-    """Draw the process's peak of resident memory, MiB, by configuration and case."""
-    done = cell_data.with_cost(trials).dropna(subset=["peak_rss_mb"])
-    done = done[done["case"].isin(CASES)].astype({"peak_rss_mb": float})
-    if done.empty:
-        return nothing("no trial has finished yet")
-    grid, handles = _by_case(done, "peak_rss_mb", "resident memory, MiB (log scale)")
-    log_axes(grid, "x", done["peak_rss_mb"], most=3)
-    return finish(grid, "Peak resident memory by configuration and case.", 5, CASE_WORDS, handles)
+from allocpool.packets.cells import CONFIGURATION
+from allocpool.packets.style import BY_COLOUR, strategy_looks, two_lines
 
 
 def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
-    """Draw the cost of each iteration over the trial's measured mean: thin lines are trials, thick ones their median;
-    filling and warm-up are shaded.
-
-    A line that has not settled at 1 when the shading ends shows a warm-up that was too short.
-    """
+    """Draw the cost of each iteration over the trial's measured mean: thin lines are trials, thick ones their median.
+    Filling and warm-up are shaded: a line that has not settled at 1 where they end shows a too short warm-up."""
     done = cell_data.with_cost(trials)
     done = done[done["case"] == case]
     facts = done[["trial_id", "configuration", "strategy", "ns_per_packet"]]
@@ -85,7 +44,9 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     log_axes(grid, "y", joined["relative"])
     text = f"Cost of iterations over time in case {case}, {joined['trial_id'].nunique()} trials."
     handles = [mark(name, colour, line="-", width=2) for name, (colour, _) in hue.items()]
-    return finish(grid, text, 4, panel_names(order), handles, "seconds", "cost over the mean")
+    return finish(
+        grid, text, 4, {name: two_lines(name, 19) for name in order}, handles, "seconds", "cost over the mean"
+    )
 
 
 def stability(trials: pd.DataFrame) -> Figure:
@@ -97,15 +58,10 @@ def stability(trials: pd.DataFrame) -> Figure:
     if pairs.empty:
         return nothing("no two trials of one configuration have finished yet")
     hue = strategy_looks(pairs)
-    grid = sns.displot(pairs, kind="ecdf", x="ratio", **BY_COLOUR, hue_order=list(hue), linewidth=1.8,
-                       **size(1, 3))  # fmt: skip
-    dashes = dict(zip(hue, ("-", "--", "-.", ":"), strict=False))
-    for line, name in zip(grid.ax.lines, reversed(hue), strict=True):
-        line.set_linestyle(dashes[name])
+    grid = sns.displot(pairs, kind="ecdf", x="ratio", **BY_COLOUR, hue_order=list(hue), legend=False, **size(1, 3))
     rule(grid, x=effect)
     grid.ax.annotate(f" {effect:g}: equivalence margin", (effect, 0.04))
     grid.set(xlim=(1, max(1.5 * effect - 0.5, float(np.quantile(pairs["ratio"], 0.99)))))
     grid.set_axis_labels("two trials of one configuration: dearer over cheaper", "share of pairs within")
     text = f"Of {len(pairs)} pairs of trials, {(pairs['ratio'] <= effect).mean():.0%} lie within the margin."
-    handles = [mark(name, colour, line=dashes[name], width=2) for name, (colour, _) in hue.items()]
-    return finish(grid, text, 4, handles=handles)
+    return finish(grid, text, 4, handles=[mark(name, colour, line="-") for name, (colour, _) in hue.items()])

@@ -1,7 +1,7 @@
 """The article's figures of packets, in the words of measured rows.
 
-A published collector matches a measured one by family. The article's "CMS" most likely ran Parallel, so both are
-compared with it; which of them fits better is a claim of `allocpool.studies.batch.claims`.
+A published collector matches a measured one by family. The article's "CMS" most likely ran Parallel: both are compared
+with it, and which fits better is a claim of `allocpool.studies.batch.claims`.
 """
 
 from __future__ import annotations
@@ -42,11 +42,7 @@ def in_our_words(table: pd.DataFrame) -> pd.DataFrame:
 
 def family(language: str, collector: object) -> str | None:
     """Return the published collector that a measured configuration is compared with, or None (C++, collectors nobody
-    published).
-
-    Raises:
-        UserError: an unknown collector; names the known ones.
-    """
+    published); UserError for an unknown collector."""
     return collector_named(str(collector)).published_family if language == "java" else None
 
 

@@ -1,9 +1,8 @@
 """Specs of the packets workload: sizes, configurations and their options.
 
 The model is that of "To allocate or to pool?" (pzemtsov.github.io, 2019): a generator obtains packets from a
-strategy, an internal queue delays them, parsing makes objects or none, a store keeps the TCP packets. The sizes are
-the article's at ``scale`` 1, which multiplies pool, queue, store and heap together and so keeps the ratio of live set
-to heap.
+strategy, an internal queue delays them, parsing makes objects or none, a store keeps the TCP packets. Sizes are the
+article's at ``scale`` 1, which multiplies pool, queue, store and heap and so keeps the ratio of live set to heap.
 """
 
 from __future__ import annotations
@@ -19,9 +18,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.machine.personality import FIXED_ADDRESSES, addresses_can_be_fixed
-from allocpool.packets.layouts import CPP_LAYOUTS, JAVA_LAYOUTS, LAYOUT_NAMES, LAYOUTS, STEPS, Layout, layout_of
-from allocpool.packets.strategies import POOL_SIZE, STRATEGIES, Language, StrategyName
-from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS, FEATURES, check_combination, collector_named
+from allocpool.packets import strategies
+from allocpool.packets.strategies import JAVA_LAYOUTS, LAYOUTS, STRATEGIES, Language, Layout, StrategyName, layout_of
+from allocpool.runtimes import collectors
+from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS, FEATURES, collector_named
 from allocpool.runtimes.flags import JVM_OPTIONS, option_flags
 from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
@@ -29,7 +29,6 @@ CASES: dict[str, int] = {"A": 1_000, "A10k": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1: case A as in the code that made the published figures, A10k
 as the article's text has it."""
 PUBLISHED_CASES = ("A", "B", "C")
-"""Those of the published tables."""
 
 
 def case_size(case: str) -> int:
@@ -38,11 +37,8 @@ def case_size(case: str) -> int:
 
 
 def case_of(value: object) -> str:
-    """Return the name of a case: a published one, or its number of messages alive at scale 1 as text.
-
-    Raises:
-        ValueError: neither a published case nor an even number of messages, in one line.
-    """
+    """Return the name of a case: a published one, or its number of messages alive at scale 1 as text; ValueError for
+    neither a published case nor an even number."""
     text = str(value)
     if text in CASES:
         return text
@@ -52,7 +48,6 @@ def case_of(value: object) -> str:
 
 
 Case = Annotated[str, BeforeValidator(case_of)]
-"""How many messages are alive: a published case, or their number at scale 1."""
 
 
 def in_case_order(cases: Iterable[str]) -> list[str]:
@@ -61,19 +56,10 @@ def in_case_order(cases: Iterable[str]) -> list[str]:
 
 
 BUFFER_BYTES = 1024
-"""Of a packet's buffer."""
 BOOST_POOL = "boost_pool"
 RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
 """Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
 ALLOCATORS = (*PRELOADED, *RESOURCES)
-PoolOrder = Literal["aged", "fresh"]
-"""Of the free packets at the start: shuffled by the seed, as those of a program are that has run for long, or as they
-were made."""
-PoolReuse = Literal["lifo", "fifo"]
-"""Which free packet a pool hands out next: the one that came back last, of a stack, or first, of a ring."""
-Control = Literal["twin", "fixed_addresses", "foreground", "c1_only"]
-"""What the instrument holds fixed to explain what trials differ by: nothing, so that a configuration has two names; the
-addresses of memory; when code is compiled; by which compiler."""
 SETTINGS = ("lazy_heap", "explicit_gc", "pause_target")
 """Options that show whether a setting matters; no program would choose them."""
 SMALLEST_MB = 16
@@ -82,7 +68,6 @@ MOST_PACKETS = 2**30
 """In a pool, a queue or a store: Java counts them in ints, and C++ is to hold the same."""
 SET_UP_S: dict[Language, float] = {"java": 1.2, "cpp": 0.6}
 """From the start of a trial's process to its first packet, without what grows with sizes."""
-_SET_UP_NS_PER_PACKET: dict[Language, float] = {"java": 400.0, "cpp": 150.0}
 DEFAULT_SEED = 20_190_117
 DEFAULT_RUNTIME = FEATURES[-1]
 DEFAULT_COLLECTOR = "g1"
@@ -95,12 +80,11 @@ _CPP_PACKET_BYTES = 1280
 
 
 class Option(NamedTuple):
-    """A word of a configuration for one non-default value of a field."""
+    """A word of a configuration for one non-default value of a field, of one language or (None) of both."""
 
     field: str
     value: object
     language: Language | None = None
-    """The one that has it; None: both."""
 
 
 _OF_JAVA = (
@@ -150,8 +134,7 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     steps: str | None = Field(
-        default=None,
-        description="optimisation steps that are on; empty: none, each buffer is an allocation",
+        default=None, description="optimisation steps that are on; empty: none, each buffer is an allocation"
     )
     compact_headers: bool | None = Field(default=None, description="compact object headers; empty: as the JVM has it")
     large_pages: bool | None = Field(default=None, description="transparent huge pages; empty: as the JVM has it")
@@ -162,16 +145,16 @@ class Options(BaseModel):
         default=False, description="Java: packets keep what a parse found as numbers, its objects die young"
     )
     host_cpu: bool = Field(default=False, description="C++: compiled for this machine's CPU, not for any of its family")
-    pool_order: PoolOrder = Field(
+    pool_order: Literal["aged", "fresh"] = Field(
         default="aged", description="of free packets at the start: shuffled, or sequential (`fresh`)"
     )
-    pool_reuse: PoolReuse = Field(
+    pool_reuse: Literal["lifo", "fifo"] = Field(
         default="lifo", description="which free packet comes next: the last that came back, or the first"
     )
     payload_touch: bool = Field(
         default=False, description="whether the payload is written and read, not only the header"
     )
-    control: Control | None = Field(
+    control: Literal["twin", "fixed_addresses", "foreground", "c1_only"] | None = Field(
         default=None,
         description="held fixed: nothing (A/A control, `twin`), memory's addresses, when or by which compiler; "
         "empty: as usual",
@@ -197,10 +180,8 @@ class Configuration(Options):
         """Read ``java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...]`` or
         ``cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]``.
 
-        Steps are joined by ``+``; a layout without any has its own: none, or all of a contiguous one.
-
-        Raises:
-            UserError: another form, or an unknown word; names the valid ones.
+        Steps are joined by ``+``; a layout without any has its own: none, or all of a contiguous one. UserError for
+        another form or an unknown word, which names the valid ones.
         """
         language, *words = text.split("/")
         settings: dict[str, Any]
@@ -212,14 +193,12 @@ class Configuration(Options):
             settings = {"language": language, "allocator": words[1] if named else DEFAULT_ALLOCATOR}
             rest = words[2 if named else 1 :]
         else:
-            raise UserError(
-                f"configuration {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...] or "
-                "cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]"
-            )
+            forms = "java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...] or cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]"
+            raise UserError(f"configuration {text!r} is not {forms}")
         cls(**settings, layout=words[0]).require_known_words()
         allowed = layout_of(settings["language"], words[0]).steps
         steps = None
-        if rest and not set(rest[0].split("+")).isdisjoint(STEPS):
+        if rest and not set(rest[0].split("+")).isdisjoint(strategies.STEPS):
             steps = rest.pop(0).replace("+", ",")
         for word in rest:
             if word not in options_of(language):
@@ -246,18 +225,14 @@ class Configuration(Options):
         return self.model_copy(update={field: defaults[field].default for field in fields})
 
     def require_known_words(self) -> None:
-        """Check every word.
-
-        Raises:
-            UserError: a word that does not exist or does not go with the others; names the valid ones.
-        """
+        """Check that every word exists and goes with the others; UserError, which names the valid ones, otherwise."""
         if self.layout not in LAYOUTS[self.language]:
             raise unknown_choice(f"{self.language} layout", self.layout, LAYOUTS[self.language])
         for word in options_on(self):
             if word not in options_of(self.language):
                 raise unknown_choice(f"option of {self.language}", word, options_of(self.language))
         if self.language == "java":
-            check_combination(self.collector or "", self.runtime or 0)
+            collectors.check_combination(self.collector or "", self.runtime or 0)
             for word in jvm_options(self):
                 option_flags(word, self.collector or "", self.runtime or 0)
             layout = JAVA_LAYOUTS[self.layout]
@@ -271,13 +246,11 @@ class Configuration(Options):
 
     def offers(self, strategy: str) -> bool:
         """Return whether plans include the strategy; of C++ they do, with the reason where it makes no sense."""
-        if self.language == "cpp":
-            return "cpp" in STRATEGIES[strategy].languages
-        return strategy in self.row.strategies
+        return self.language == "cpp" or strategy in self.row.strategies
 
     @property
     def row(self) -> Layout:
-        """What there is to know of its layout."""
+        """Its layout."""
         return layout_of(self.language, self.layout)
 
     @property
@@ -293,17 +266,18 @@ class Configuration(Options):
         if self.language == "java" and self.collector is not None:
             words = [self.layout, collector_named(self.collector).label, str(self.runtime)]
         else:
-            words = [f"C++ {self.layout}", *self._other_allocator]
-        return " / ".join(word.replace("_", " ") for word in (*words, *self.non_default))
+            words = [f"C++ {self.layout}"]
+        return " / ".join(word.replace("_", " ") for word in (*words, *self._beyond_layout))
 
     @property
     def beyond_layout(self) -> str:
         """Another allocator than that of the system, and what is `non_default`; empty where there is neither."""
-        return " ".join(word.replace("_", " ") for word in (*self._other_allocator, *self.non_default))
+        return " ".join(word.replace("_", " ") for word in self._beyond_layout)
 
     @property
-    def _other_allocator(self) -> tuple[str, ...]:
-        return (self.allocator,) if self.allocator and self.allocator != DEFAULT_ALLOCATOR else ()
+    def _beyond_layout(self) -> tuple[str, ...]:
+        other = [self.allocator] if self.allocator and self.allocator != DEFAULT_ALLOCATOR else []
+        return (*other, *self.non_default)
 
     @property
     def non_default(self) -> tuple[str, ...]:
@@ -314,18 +288,10 @@ class Configuration(Options):
             steps = f"without {', '.join(off)}" if off else ""
         else:
             steps = " + ".join(step for step in on if step not in allowed.always)
-        return (*([steps] if steps else []), *options_on(self))
+        return (steps, *options_on(self)) if steps else options_on(self)
 
 
-def _configuration_key(text: str) -> str:
-    try:
-        return Configuration.parse(text).key
-    except UserError as error:
-        raise ValueError(str(error)) from error
-
-
-ConfigurationKey = Annotated[str, AfterValidator(_configuration_key)]
-"""A configuration as profiles write it."""
+ConfigurationKey = Annotated[str, AfterValidator(lambda text: Configuration.parse(text).key)]
 
 
 def _is_java(spec: dict[str, Any]) -> bool:
@@ -340,10 +306,6 @@ def scaled(size: int, scale: float, smallest: int = 1) -> int:
 def scaled_heap_mb(layout: str, collector: str, scale: float) -> int:
     """Return the heap of a Java layout at this scale, MiB, or the smallest in which any array is placed."""
     return max(collector_named(collector).roomy_heap_mb, math.ceil(layout_of("java", layout).heap_mb * scale))
-
-
-def _default_heap_mb(spec: dict[str, Any]) -> int | None:
-    return scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if _is_java(spec) else None
 
 
 def _default_direct_mb(spec: dict[str, Any]) -> int | None:
@@ -363,28 +325,45 @@ def _case_size(spec: dict[str, Any]) -> int:
     return scaled(case_size(spec["case"]), spec["scale"])
 
 
-class PacketsSpec(TrialSpec, Options):
+_OF_JAVA_TRIALS = ("runtime", "collector", "heap_mb", "direct_mb", "pause_target_ms")
+
+
+class ProgramSpec(TrialSpec):
+    """A trial of a program: in Java with a runtime and a collector, or in C++ with an allocator."""
+
+    language: Language
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
+    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
+    allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
+        default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
+    )
+
+    @model_validator(mode="after")
+    def _of_one_language(self) -> Self:
+        if self.language == "java":
+            collectors.require_combination(self.collector, self.runtime)
+            if self.allocator is not None:
+                raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
+        elif wrong := [key for key in _OF_JAVA_TRIALS if getattr(self, key, None) is not None]:
+            raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
+        return self
+
+
+class PacketsSpec(ProgramSpec, Options):
     """A trial of the packets workload; sizes left out follow from layout, strategy, case and scale."""
 
     processes: ClassVar[int] = 1
     """Processes of the trial that each hold all of its memory at the same time."""
 
-    language: Language
-    layout: Annotated[str, OneOf("layout", LAYOUT_NAMES)]
-    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
-    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
+    layout: Annotated[str, OneOf("layout", strategies.LAYOUT_NAMES)]
     pause_target_ms: int | None = Field(
         default_factory=lambda spec: (
             ARTICLE_PAUSE_TARGET_MS
             if spec["pause_target"]
             else published_pause_target_ms(spec["collector"], spec["runtime"])
         ),
-        gt=0,
-        description="-XX:MaxGCPauseMillis",
-    )
-    allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
-        default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
-    )
+        gt=0, description="-XX:MaxGCPauseMillis",
+    )  # fmt: skip
     strategy: StrategyName
     case: Case = "A"
     scale: float = Field(default=1.0, gt=0, le=4, description="factor on pool, queue, store and heap")
@@ -395,14 +374,17 @@ class PacketsSpec(TrialSpec, Options):
         default_factory=lambda spec: scaled(STRATEGIES[spec["strategy"]].pool_size, spec["scale"], smallest=0),
     )  # fmt: skip
     slot_count: int = Field(
-        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(POOL_SIZE, spec["scale"]),
+        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(strategies.POOL_SIZE, spec["scale"]),
         description="layouts with one region of memory: packets it has room for",
     )  # fmt: skip
     fill_packets: int = Field(
         gt=0, le=10**12, description="packets after which queue and store are full",
         default_factory=lambda spec: packets_to_fill(spec["queue_size"], spec["stored_count"]),
     )  # fmt: skip
-    heap_mb: int | None = Field(gt=0, default_factory=_default_heap_mb, description="-Xms and -Xmx")
+    heap_mb: int | None = Field(
+        gt=0, description="-Xms and -Xmx",
+        default_factory=lambda of: scaled_heap_mb(of["layout"], of["collector"], of["scale"]) if _is_java(of) else None,
+    )  # fmt: skip
     direct_mb: int | None = Field(ge=0, default_factory=_default_direct_mb, description="-XX:MaxDirectMemorySize")
     seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of the packet generator")
 
@@ -417,29 +399,15 @@ class PacketsSpec(TrialSpec, Options):
         if "language" not in settings and len(owners) > 1:
             raise ValueError(f"layout {layout} is of {' and of '.join(owners)}: add language={'|'.join(owners)}")
         language = settings.get("language", owners[0] if owners else "java")
-        try:
-            steps = layout_of(language, str(layout)).steps.checked(str(layout), settings.get("steps"))
-        except UserError as error:
-            raise ValueError(str(error)) from error
+        steps = layout_of(language, str(layout)).steps.checked(str(layout), settings.get("steps"))
         return {**settings, "language": language, "steps": steps}
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        try:
-            self.configuration.require_known_words()
-        except UserError as error:
-            raise ValueError(str(error)) from error
-        java_only = ("runtime", "collector", "heap_mb", "direct_mb", "pause_target_ms", "compact_headers",
-                     "large_pages", "no_refinement", "large_young")  # fmt: skip
-        wrong = [key for key in java_only if getattr(self, key) is not None]
-        if self.language == "cpp" and wrong:
-            raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
-        if self.language == "java" and self.allocator is not None:
-            raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
+        self.configuration.require_known_words()
         if self.strategy == "pool" and self.pool_size < self.out_at_once:
-            raise ValueError(
-                f"pool_size {self.pool_size} is too small: queue, store and one more need {self.out_at_once}"
-            )
+            small = f"pool_size {self.pool_size} is too small"
+            raise ValueError(f"{small}: queue, store and one more need {self.out_at_once}")
         if self.language == "java" and (refusal := self.row.refusal(self.layout, self.strategy)):
             raise ValueError(refusal)
         needed = max(self.out_at_once, self.pool_size)
@@ -452,55 +420,44 @@ class PacketsSpec(TrialSpec, Options):
 
     def set_up_seconds(self) -> float:
         """Return about how long it takes until queue and store are full: process, JVM, pool, packets."""
-        cost_ns = _SET_UP_NS_PER_PACKET[self.language]
-        return SET_UP_S[self.language] + cost_ns * (self.pool_size + self.fill_packets) / 1e9
+        cost_ns = {"java": 400.0, "cpp": 150.0}[self.language] * (self.pool_size + self.fill_packets)
+        return SET_UP_S[self.language] + cost_ns / 1e9
 
     @property
     def out_at_once(self) -> int:
-        """The most packets in use at the same time."""
         return self.queue_size + self.stored_count + 1
 
     @property
     def row(self) -> Layout:
-        """What there is to know of the layout."""
+        """Its layout."""
         return layout_of(self.language, self.layout)
 
     @property
     def configuration(self) -> Configuration:
-        """The row of a results table that this trial belongs to."""
         return Configuration(**{name: getattr(self, name) for name in Configuration.model_fields})
 
     def impossible(self) -> str | None:
         return no_such_pair(self.configuration, self.strategy)
 
     def refused_here(self) -> str | None:
-        if self.control == "fixed_addresses" and not addresses_can_be_fixed():
-            return "fixed_addresses: this system does not let a process go without random addresses (personality(2))"
-        return None
+        if self.control != "fixed_addresses" or addresses_can_be_fixed():
+            return None
+        return "fixed_addresses: this system does not let a process go without random addresses (personality(2))"
 
     def needs(self) -> Needs:
         environment = {FIXED_ADDRESSES: "1"} if self.control == "fixed_addresses" else {}
         if self.language == "cpp":
+            packets = max(self.pool_size, self.out_at_once) * self.processes
             return Needs(
-                native="packets-host" if self.host_cpu else "packets",
-                allocator=self.allocator,
-                boost=self.allocator == BOOST_POOL,
-                memory_mb=max(self.pool_size, self.out_at_once) * _CPP_PACKET_BYTES * self.processes // 2**20,
-                processes=self.processes,
-                environment=environment,
-            )
+                native="packets-host" if self.host_cpu else "packets", allocator=self.allocator,
+                boost=self.allocator == BOOST_POOL, memory_mb=packets * _CPP_PACKET_BYTES // 2**20,
+                processes=self.processes, environment=environment,
+            )  # fmt: skip
         jvm = Jvm(
-            module=self.row.module,
-            runtime=self.runtime or 0,
-            collector=self.collector or "",
-            heap_mb=self.heap_mb or 0,
-            direct_mb=self.direct_mb or 0,
-            pause_target_ms=self.pause_target_ms,
-            options=jvm_options(self),
-            pre_touch=not self.lazy_heap,
-            explicit_gc=bool(self.explicit_gc),
-            unsafe=True,
-        )
+            module=self.row.module, runtime=self.runtime or 0, collector=self.collector or "",
+            heap_mb=self.heap_mb or 0, direct_mb=self.direct_mb or 0, pause_target_ms=self.pause_target_ms,
+            options=jvm_options(self), pre_touch=not self.lazy_heap, explicit_gc=bool(self.explicit_gc), unsafe=True,
+        )  # fmt: skip
         huge = _HUGE_PAGES_OF_MALLOC if self.large_pages else {}
         return Needs(jvm=jvm, processes=self.processes, environment={**huge, **environment})
 
@@ -516,7 +473,7 @@ def no_such_pair(configuration: Configuration, strategy: str) -> str | None:
     if reason := layout.refusal(configuration.layout, strategy):
         return reason
     if configuration.allocator in RESOURCES and not (layout.resources and strategy == "alloc"):
-        having = " or ".join(name for name, row in CPP_LAYOUTS.items() if row.resources)
+        having = " or ".join(name for name, row in strategies.CPP_LAYOUTS.items() if row.resources)
         made = f"allocator {configuration.allocator} makes each packet alone"
         return f"{made}: choose layout {having} and strategy alloc"
     if strategy == "dummy" and configuration.steps != layout.steps.default:

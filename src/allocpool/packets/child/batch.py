@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
-from allocpool.packets.laps import lap_packets
-from allocpool.packets.measurement import BatchOutcome, WarmUp
+from allocpool.packets.measurement import BatchOutcome, WarmUp, lap_packets
 from allocpool.runtimes.collectors import never_frees
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.child.gc_log import PAUSING, TRAINING, Collections, old_cycles
@@ -37,59 +36,39 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> BatchOutc
         raise
 
 
-class _Window:
-    """The measured window: goes on until it holds what was asked for, or is at its longest.
+def _window(work: packets.Packets, spec: dict[str, Any], folder: Path) -> tuple[list[Iteration], int | None]:
+    """Measure until the window holds what was asked for, or is at its longest; return its iterations, and the bytes
+    that this thread allocated on the Java heap (None in C++)."""
+    log = folder / "gc.log"
+    seen = Collections(log, PAUSING, from_start=True)
+    lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"], spec["pool_reuse"])
+    iterations: list[Iteration] = []
+    allocated_bytes: int | None = 0
 
-    Attributes:
-        iterations: measured so far.
-        allocated_bytes: on the Java heap, in this thread; None in C++.
-    """
-
-    def __init__(self, work: packets.Packets, spec: dict[str, Any], folder: Path) -> None:
-        self._work, self._spec, self._log = work, spec, folder / "gc.log"
-        self._seen = Collections(self._log, PAUSING, from_start=True)
-        self.iterations: list[Iteration] = []
-        self.allocated_bytes: int | None = 0
-
-    def run(self) -> None:
-        first_ns = round(self._spec["seconds"] * 1e9)
-        self._more(first_ns)
-        longest_ns = self._spec["longest_factor"] * first_ns
-        while self._lacks_something():
-            left_ns = longest_ns - self._length_ns()
-            if left_ns <= 0:
-                break
-            self._more(max(1, round(min(left_ns, first_ns / 2))))
-
-    def old_cycles(self) -> int:
-        """Return complete cycles of the old generation within the window."""
-        return old_cycles(self._log, self.iterations[0][0], self.iterations[-1][1])
-
-    def _length_ns(self) -> int:
-        return self.iterations[-1][1] - self.iterations[0][0]
-
-    def _lacks_something(self) -> bool:
-        spec = self._spec
-        lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"], spec["pool_reuse"])
-        start_ns, end_ns = self.iterations[0][0], self.iterations[-1][1]
+    def lacks_something() -> bool:
+        start_ns, end_ns = iterations[0][0], iterations[-1][1]
         return (
-            sum(count for _, _, count in self.iterations) < spec["min_laps"] * lap
-            or (spec["steady"] and len(self.iterations) < _FEWEST_ITERATIONS)
-            or self._seen.begun_within(start_ns, end_ns) < spec["min_collections"]
-            or (spec["min_old_cycles"] > 0 and self.old_cycles() < spec["min_old_cycles"])
+            sum(count for _, _, count in iterations) < spec["min_laps"] * lap
+            or (spec["steady"] and len(iterations) < _FEWEST_ITERATIONS)
+            or seen.begun_within(start_ns, end_ns) < spec["min_collections"]
+            or (spec["min_old_cycles"] > 0 and old_cycles(log, start_ns, end_ns) < spec["min_old_cycles"])
         )
 
-    def _more(self, duration_ns: int) -> None:
-        begun = len(self.iterations)
-        while True:
-            if self._spec["steady"]:
-                self.iterations += _pieces(self._work, self._spec)
+    first_ns = part_ns = round(spec["seconds"] * 1e9)
+    while True:
+        begun, done = len(iterations), False
+        while not done:
+            if spec["steady"]:
+                iterations += _pieces(work, spec)
             else:
-                self.iterations += self._work.run_for(duration_ns, round(self._spec["iteration_ms"] * 1e6))
-            more = self._work.allocated_bytes()
-            self.allocated_bytes = None if more is None else (self.allocated_bytes or 0) + more
-            if self.iterations[-1][1] - self.iterations[begun][0] >= duration_ns:
-                return
+                iterations += work.run_for(part_ns, round(spec["iteration_ms"] * 1e6))
+            more = work.allocated_bytes()
+            allocated_bytes = None if more is None else (allocated_bytes or 0) + more
+            done = iterations[-1][1] - iterations[begun][0] >= part_ns
+        left_ns = spec["longest_factor"] * first_ns - (iterations[-1][1] - iterations[0][0])
+        if left_ns <= 0 or not lacks_something():
+            return iterations, allocated_bytes
+        part_ns = max(1, round(min(left_ns, first_ns / 2)))
 
 
 def _pieces(work: packets.Packets, spec: dict[str, Any]) -> list[Iteration]:
@@ -130,32 +109,26 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
     begun_ns = monotonic_ns()
     work = packets.make(spec, launch, max(_PARTS + 1, math.ceil(longest_s * 1e9 / iteration_ns) + 1))
     ready_ns = monotonic_ns()
-    fill = spec["fill_packets"]
+    exactly = spec["packets"]
+    fill = spec["fill_packets"] if exactly is None else min(spec["fill_packets"], exactly // 2)
+    filling = work.run_packets(fill, math.ceil(fill / _PARTS))
     warmup: list[Iteration] = []
     warmed_up: WarmUp | None = None
-    cycles: int | None = None
-    if spec["packets"] is not None:
-        fill = min(fill, spec["packets"] // 2)
-        measured_packets = spec["packets"] - fill
-        filling = work.run_packets(fill, max(1, fill // _PARTS))
-        disorder_bytes = work.disorder_bytes()
-        window = CpuWindow()
-        measured = work.run_packets(measured_packets, math.ceil(measured_packets / _PARTS))
-        allocated_bytes = work.allocated_bytes()
-        cpu = window.close()
+    if exactly is None and spec["steady"]:
+        warmup, warmed_up = _until_steady(work, spec, folder)
+    elif exactly is None and spec["warmup_seconds"]:
+        warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns)
+    disorder_bytes = work.disorder_bytes()
+    window = CpuWindow()
+    if exactly is None:
+        measured, allocated_bytes = _window(work, spec, folder)
     else:
-        filling = work.run_packets(fill, math.ceil(fill / _PARTS))
-        if spec["steady"]:
-            warmup, warmed_up = _until_steady(work, spec, folder)
-        elif spec["warmup_seconds"]:
-            warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns)
-        disorder_bytes = work.disorder_bytes()
-        timed = _Window(work, spec, folder)
-        window = CpuWindow()
-        timed.run()
-        cpu = window.close()
-        measured, allocated_bytes = timed.iterations, timed.allocated_bytes
-        cycles = timed.old_cycles() if spec["language"] == "java" and not never_frees(spec["collector"]) else None
+        measured = work.run_packets(exactly - fill, math.ceil((exactly - fill) / _PARTS))
+        allocated_bytes = work.allocated_bytes()
+    cpu = window.close()
+    cycles = None
+    if exactly is None and spec["language"] == "java" and not never_frees(spec["collector"]):
+        cycles = old_cycles(folder / "gc.log", measured[0][0], measured[-1][1])
     peak_mb = peak_rss_mb()  # before anything is looked at that is not the workload
     fault = work.audit()
     counted = spec["block"] == 0 or spec["mode"] == "live_set"

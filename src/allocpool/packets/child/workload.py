@@ -30,11 +30,9 @@ class JavaPackets:
         )
 
     def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:
-        """Receive exactly so many packets."""
         return _triples(self.trial.runPackets(packets, iteration_packets))
 
     def run_for(self, duration_ns: int, iteration_ns: int) -> list[Iteration]:
-        """Receive packets until the duration has passed."""
         return _triples(self.trial.runFor(duration_ns, iteration_ns))
 
     def counts(self) -> dict[str, int]:
@@ -65,7 +63,6 @@ class JavaPackets:
         return jvm.live_objects()
 
     def memory(self) -> Memory:
-        """Return columns of table ``trials``."""
         return {"huge_pages_mb": memory.huge_pages_mb()}
 
 

@@ -1,10 +1,10 @@
 """What the conclusions of "Memory allocation speed check" (``claims.yaml``) are put to: what the source ran, CMS on the
-oldest release here, and today's collectors."""
+oldest release here, and today's collectors; and why some fail here."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -12,16 +12,17 @@ import numpy as np
 import pandas as pd
 
 from allocpool.evidence import claims, reference
-from allocpool.evidence.claims import Verdict
+from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablations, failed
+from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.evidence.declared import Cell, Cells, claims_of
-from allocpool.evidence.trials import finished, newest_release, records
+from allocpool.evidence.trials import finished, newest_release
 from allocpool.runtimes.collectors import FEATURES, collectors_that
 from allocpool.studies.allocation.specs import SOURCES, TECHNIQUES
 
 PUBLISHED_BYTES = (1024, 10_240, 102_400)
 LEAST_COLLECTIONS = 3
 """In a window, on average, for a claim about collections."""
-_CONTROLS = collectors_that(lambda row: row.is_control)
+_CONTROLS = collectors_that(lambda row: row.never_frees)
 LARGE = PUBLISHED_BYTES[-1]
 OPERATIONS = {
     "malloc": ("malloc", "ns_per_alloc"),
@@ -39,19 +40,15 @@ THEN, NOW, IN_CPP, _PUBLISHED = f"Java {FEATURES[0]}, CMS", "newest Java", "C++"
 def published_as_trials() -> pd.DataFrame:
     """Return the published tables in the form of measured trials, one block."""
     made, passes = reference.load("allocation_speed"), reference.load("access_speed_100kb")
-    rows: list[dict[Hashable, Any]] = [
-        {"mode": "allocation", "technique": technique, "bytes": row.object_bytes, column: row.cost_us * 1000}
-        for row in records(made)
-        for technique, column in [OPERATIONS[row.operation]]
-    ]
+    named = made["operation"].map(OPERATIONS)
+    made = made.assign(mode="allocation", technique=named.str[0], bytes=made["object_bytes"])
+    made = made.join(made.assign(ns=made["cost_us"] * 1000, column=named.str[1]).pivot(columns="column", values="ns"))
     passes = passes.assign(
         mode="access", memory=passes["memory"].map(_MEMORIES), bytes=LARGE, ns_per_pass=passes["cost_us"] * 1000
     )
-    rows += passes[["mode", "memory", "operation", "bytes", "ns_per_pass"]].to_dict("records")
-    unmeasured = dict.fromkeys(["distribution", "collector", "runtime"])
-    frame = pd.DataFrame(rows).assign(
+    frame = pd.concat([made, passes], ignore_index=True).assign(
         status="ok", block=0, served_by="2012", strategy="alloc", touch="none", resident_over_live_before=np.nan,
-        resident_over_live_after=np.nan, **unmeasured,
+        resident_over_live_after=np.nan, distribution=None, collector=None, runtime=None,
     )  # fmt: skip
     in_c = (frame["technique"] == "malloc") | (frame["memory"] == "c")
     return frame.assign(language=in_c.map({True: "cpp", False: "java"}))
@@ -75,12 +72,11 @@ def _of(set_up: str, trials: pd.DataFrame) -> pd.DataFrame:
     if set_up == _PUBLISHED or trials.empty:
         return trials
     cpp = trials["language"] == "cpp"
-    java = ~cpp & ~trials["collector"].isin(_CONTROLS)
     if set_up == IN_CPP:
         return trials[cpp]
-    if set_up == THEN:
-        return trials[cpp | (java & (trials["collector"] == "cms") & (trials["runtime"] == FEATURES[0]))]
-    return trials[cpp | (java & (trials["runtime"] == newest_release(trials, FEATURES[0], FEATURES[-1])))]
+    runtime = FEATURES[0] if set_up == THEN else newest_release(trials, FEATURES[0], FEATURES[-1])
+    collector = trials["collector"] == "cms" if set_up == THEN else ~trials["collector"].isin(_CONTROLS)
+    return trials[cpp | (collector & (trials["runtime"] == runtime))]
 
 
 def cells_of(trials: pd.DataFrame, set_up: str, touch: str = "none") -> Cells:
@@ -99,13 +95,13 @@ def cells_of(trials: pd.DataFrame, set_up: str, touch: str = "none") -> Cells:
     direct = [("direct", "copy", on) for on in made.loc[made["technique"] == "direct_buffer", "served_by"].unique()]
     for memory, operation, on in dict.fromkeys([*touched, *direct]):
         rows = touched.get((memory, operation, on), accessed.iloc[:0])
-        values = _by_block(rows[rows["bytes"] == LARGE], "ns_per_pass")
-        cells.append(_cell(memory, operation, on, LARGE, f"{operation} {memory} {on}", values))
+        label = f"{operation} {memory} {on}"
+        cells.append(_cell(rows[rows["bytes"] == LARGE], "ns_per_pass", memory, operation, on, LARGE, label))
     for (technique, on), rows in _grouped(shifted, "technique", "served_by").items():
         for when in ("before", "after"):
             label = f"{TECHNIQUES[technique].label} {on} {when} the shift"
-            values = _by_block(rows, f"resident_over_live_{when}")
-            cells.append(_cell(technique, f"resident_{when}", on, None, label, values))
+            column = f"resident_over_live_{when}"
+            cells.append(_cell(rows, column, technique, f"resident_{when}", on, None, label))
     return Cells(cells, ("what", "metric", "served_by", "bytes"))
 
 
@@ -113,13 +109,12 @@ def _grouped(rows: pd.DataFrame, *names: str) -> dict[Any, pd.DataFrame]:
     return dict(iter(rows.groupby(list(names), observed=True)))
 
 
-def _cell(what: str, metric: str, on: str, size: int | None, label: str, values: pd.Series, gap: str = "") -> Cell:
+def _cell(
+    rows: pd.DataFrame, column: str, what: str, metric: str, on: str, size: int | None, label: str,
+    gap: str = "no figure",
+) -> Cell:  # fmt: skip
     facts = {"what": what, "metric": metric, "served_by": on, "bytes": size}
-    return Cell(facts, label, values, gap or "no figure")
-
-
-def _by_block(rows: pd.DataFrame, column: str) -> pd.Series:
-    return pd.Series(rows[column].to_numpy(float, na_value=np.nan), rows["block"]).dropna()
+    return Cell(facts, label, pd.Series(rows[column].to_numpy(float, na_value=np.nan), rows["block"]).dropna(), gap)
 
 
 def _obtained(made: pd.DataFrame, counted: bool) -> Iterator[Cell]:
@@ -127,18 +122,16 @@ def _obtained(made: pd.DataFrame, counted: bool) -> Iterator[Cell]:
     for (technique, on), rows in _grouped(made, "technique", "served_by").items():
         name = _NAMES.get(technique, technique)
         on_heap = counted and technique == "byte_array"
-        seen = _by_block(rows[rows["bytes"] == LARGE], "gc_pauses").mean() if on_heap else math.inf
+        seen = rows.loc[rows["bytes"] == LARGE, "gc_pauses"].astype(float).mean() if on_heap else math.inf
+        enough = seen >= LEAST_COLLECTIONS
+        gap = f"{seen:.1f} collections in a window, where {LEAST_COLLECTIONS} are asked for"
         for size in PUBLISHED_BYTES:
-            here = rows[rows["bytes"] == size]
-            costs = _by_block(here, "ns_per_alloc")
-            yield _cell(technique, "alloc", on, size, f"{name} {on} {size}", costs)
+            here, label = rows[rows["bytes"] == size], f"{name} {on} {size}"
+            yield _cell(here, "ns_per_alloc", technique, "alloc", on, size, label)
             if technique == "malloc":
-                yield _cell(technique, "free", on, size, f"free {on} {size}", _by_block(here, "ns_per_free"))
-            gap = ""
-            if not seen >= LEAST_COLLECTIONS:
-                costs = costs.iloc[:0]
-                gap = f"{seen:.1f} collections in a window, where {LEAST_COLLECTIONS} are asked for"
-            yield _cell(technique, "collecting", on, size, f"{name} {on} {size}", costs, gap)
+                yield _cell(here, "ns_per_free", technique, "free", on, size, f"free {on} {size}")
+            among, why = (here, "no figure") if enough else (here.iloc[:0], gap)
+            yield _cell(among, "ns_per_alloc", technique, "collecting", on, size, label, why)
 
 
 @cache
@@ -157,3 +150,28 @@ def evaluate(trials: pd.DataFrame) -> list[Verdict]:
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
     """Judge the claims on what a campaign left."""
     return evaluate(tables["trials"])
+
+
+def explained(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
+    """Judge, of each allocator against which Java's small blocks are dearer, the same with zeroed blocks, and of glibc
+    that keeps its memory one that does not."""
+    asked = []
+    for verdict in failed(verdicts):
+        if verdict.claim.id != "small-java":
+            continue
+        cells, zeroed = (cells_of(trials, verdict.set_up, touch) for touch in ("none", "zero"))
+        expected = ALLOCATION_CLAIMS.orderings(verdict.claim.id, cells)
+        for item, shown in zip(expected, verdict.evidence["shown"], strict=True):
+            if shown != OTHER_WAY:
+                continue
+            malloc, java = (side[0] for side in item.cells)
+            words = (verdict.claim.text, verdict.set_up, f"{item.larger} over {item.smaller}")
+            before = Sides(malloc.values, java.values)
+            changes = {"the block is zeroed in C, too": zeroed.other(malloc, {})}
+            if malloc.facts["served_by"] == "glibc_keeping":
+                glibc = cells.other(malloc, {"served_by": "glibc"})
+                changes["glibc gives free memory back to the kernel"] = glibc
+            for what, cell in changes.items():
+                after = cell.values if cell else pd.Series(dtype=float)
+                asked.append(Asked(*words, what, before, Changed(after, None)))
+    return ablations(asked)

@@ -43,8 +43,7 @@ class AllocationMeasurement(BuffersMeasurement):
     counters: Counters
 
 
-class AllocationOutcome(Outcome, AllocationMeasurement):
-    """What the process of a trial returns, as the other outcomes."""
+class AllocationOutcome(Outcome, AllocationMeasurement): ...
 
 
 class AccessMeasurement(BuffersMeasurement):
@@ -75,14 +74,11 @@ class Window(TypedDict):
     heap_committed_bytes: int | None
 
 
-class WindowsMeasurement(Spent):
+class FragmentationMeasurement(Spent):
     base_resident_bytes: int
     phases: list[str]
     """Names, by the number that a window gives."""
     windows: list[Window]
-
-
-class FragmentationMeasurement(WindowsMeasurement):
     checksum: str
 
 

@@ -25,7 +25,7 @@ from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import collector_named, never_frees, require_combination
 from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
 
-MODULE, FOREIGN_MODULE, JMH_MODULE = "allocation", "allocation-foreign", "allocation-jmh"
+FOREIGN_MODULE = "allocation-foreign"
 FOREIGN_RUNTIME = 25
 LARGEST_BYTES = 2**30
 MIB = 2**20
@@ -42,7 +42,7 @@ class Technique:
     name: str
     label: str
     language: Language = "java"
-    module: str = MODULE
+    module: str = "allocation"
     frees: bool = False
     direct: bool = False
     can_be_pooled: bool = True
@@ -80,6 +80,13 @@ OPERATIONS = ("write", "random_write", "copy")
 DISTRIBUTIONS = ("uniform", "lognormal", "phases")
 
 
+def served_by(spec: dict[str, Any]) -> str:
+    """Return what serves the memory: the allocator, or collector and runtime."""
+    if spec["language"] == "cpp":
+        return str(spec["allocator"])
+    return f"{collector_named(spec['collector']).label} / {spec['runtime']}"
+
+
 def _is_java(spec: dict[str, Any]) -> bool:
     return bool(spec["language"] == "java")
 
@@ -88,36 +95,8 @@ def _technique(spec: dict[str, Any]) -> Technique:
     return TECHNIQUES[spec["memory"] if "memory" in spec else spec["technique"]]
 
 
-def _heap_mb(spec: dict[str, Any]) -> int | None:
-    """Return the default of ``heap_mb``: without a collector, a heap that all that is allocated fits into, or that is
-    used up and ends the trial."""
-    if not _is_java(spec):
-        return None
-    uncollected = never_frees(spec["collector"])
-    if "slots" in spec:
-        wanted_mb = 2048 if uncollected else max(256, 4 * _buffers_mb(spec))
-    elif "operation" in spec:
-        wanted_mb = max(64, 2 * _buffers_mb(spec))
-    elif uncollected:
-        wanted_mb = math.ceil(1.3 * spec["turnovers"] * spec["live_mb"]) + 64
-    else:
-        wanted_mb = _room_of_churn_mb(spec)
-    return max(wanted_mb, collector_named(spec["collector"]).smallest_heap_mb)
-
-
-def _direct_mb(spec: dict[str, Any]) -> int | None:
-    """Return the default of ``direct_mb``. What is dead and not yet found dead needs room as on a heap."""
-    if not _is_java(spec):
-        return None
-    if "operation" in spec:
-        return max(SMALLEST_MB, 2 * _buffers_mb(spec)) if spec["memory"] in ("direct", "segment") else None
-    if not _is_off_heap(spec):
-        return None
-    return max(256, 4 * _buffers_mb(spec)) if "slots" in spec else _room_of_churn_mb(spec)
-
-
-def _is_off_heap(spec: dict[str, Any]) -> bool:
-    return _technique(spec).direct or _technique(spec).module == FOREIGN_MODULE
+def _is_off_heap(technique: Technique) -> bool:
+    return technique.direct or technique.module == FOREIGN_MODULE or technique.name == "direct"
 
 
 def _buffers_mb(spec: dict[str, Any]) -> int:
@@ -125,8 +104,24 @@ def _buffers_mb(spec: dict[str, Any]) -> int:
     return math.ceil(int(spec.get("slots", 2)) * int(spec["bytes"]) / MIB)
 
 
-def _room_of_churn_mb(spec: dict[str, Any]) -> int:
+def _room_mb(spec: dict[str, Any]) -> int:
+    """Return room for what is alive, and for what is dead and not yet found dead, MiB."""
+    if "slots" in spec:
+        return max(256, 4 * _buffers_mb(spec))
+    if "operation" in spec:
+        return max(SMALLEST_MB, 2 * _buffers_mb(spec))
     return math.ceil(float(spec["heap_factor"]) * int(spec["live_mb"])) + 32
+
+
+def _heap_mb(spec: dict[str, Any]) -> int | None:
+    """Return the default of ``heap_mb``: without a collector, a heap that all that is allocated fits into, or that is
+    used up and ends the trial."""
+    if not _is_java(spec):
+        return None
+    wanted_mb = max(64, _room_mb(spec)) if "operation" in spec else _room_mb(spec)
+    if never_frees(spec["collector"]) and "operation" not in spec:
+        wanted_mb = 2048 if "slots" in spec else math.ceil(1.3 * spec["turnovers"] * spec["live_mb"]) + 64
+    return max(wanted_mb, collector_named(spec["collector"]).smallest_heap_mb)
 
 
 class BufferSpec(TrialSpec):
@@ -136,6 +131,12 @@ class BufferSpec(TrialSpec):
     follow from it.
     """
 
+    CHILD: ClassVar[str] = "allocpool.studies.allocation.child.buffers"
+    MODULE: ClassVar[str] = ""
+    """The Maven module of a Java trial; empty: its technique's."""
+    GROWS: ClassVar[bool] = False
+    """Whether the heap is small at the start."""
+
     language: Language = Field(default_factory=lambda spec: _technique(spec).language)
     runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
     collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
@@ -144,7 +145,10 @@ class BufferSpec(TrialSpec):
         description="what malloc reaches",
     )
     heap_mb: int | None = Field(gt=0, default_factory=_heap_mb, description="-Xmx; -Xms, too, but in fragmentation")
-    direct_mb: int | None = Field(gt=0, default_factory=_direct_mb, description="-XX:MaxDirectMemorySize")
+    direct_mb: int | None = Field(
+        gt=0, description="-XX:MaxDirectMemorySize",
+        default_factory=lambda spec: _room_mb(spec) if _is_java(spec) and _is_off_heap(_technique(spec)) else None,
+    )  # fmt: skip
     seconds: float = Field(default=1.0, gt=0, le=3600, description="measured, after the warm-up")
     warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="left out of the measured window")
     iteration_ms: float = Field(default=20.0, ge=0.01, le=10_000, description="of one iteration of the measured window")
@@ -154,26 +158,13 @@ class BufferSpec(TrialSpec):
         """The technique, or the memory."""
         return _technique(dict(self))
 
-    @property
-    def java_module(self) -> str:
-        """The Maven module that a Java trial runs."""
-        return self.source.module
-
-    @property
-    def initial_heap_mb(self) -> int | None:
-        """Heap at the start, MiB; all of it when None."""
-        return None
-
     def memory_mb(self) -> int:
         """Return the memory that the buffers of a C++ trial come to, MiB."""
         return _buffers_mb(dict(self))
 
     @property
     def label(self) -> str:
-        """What serves the memory: the allocator, or collector and runtime."""
-        if self.language == "cpp":
-            return str(self.allocator)
-        return f"{collector_named(str(self.collector)).label} / {self.runtime}"
+        return served_by(dict(self))
 
     def cell_name(self) -> str:
         return f"{self.source.name} on {self.label}"
@@ -183,15 +174,15 @@ class BufferSpec(TrialSpec):
 
     def needs(self) -> Needs:
         if self.language == "cpp":
-            return Needs(
-                native="packets", allocator=self.allocator, memory_mb=self.memory_mb(), memory_setting="live_mb"
-            )
+            needed_mb = self.memory_mb()
+            return Needs(native="packets", allocator=self.allocator, memory_mb=needed_mb, memory_setting="live_mb")
+        collector = self.collector or ""
         jvm = Jvm(
-            module=self.java_module,
+            module=self.MODULE or self.source.module,
             runtime=self.runtime or 0,
-            collector=self.collector or "",
+            collector=collector,
             heap_mb=self.heap_mb or 0,
-            initial_heap_mb=self.initial_heap_mb,
+            initial_heap_mb=collector_named(collector).smallest_heap_mb if self.GROWS else None,
             direct_mb=self.direct_mb or 0,
             explicit_gc=self.source.direct,
         )
@@ -199,11 +190,11 @@ class BufferSpec(TrialSpec):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        java_only = {name: getattr(self, name) for name in ("runtime", "collector", "heap_mb", "direct_mb")}
         if self.language != self.source.language:
             raise ValueError(f"language is {self.source.language} here, not {self.language}")
         if self.language == "cpp":
-            if wrong := [name for name, value in java_only.items() if value is not None]:
+            java_only = ("runtime", "collector", "heap_mb", "direct_mb")
+            if wrong := [name for name in java_only if getattr(self, name) is not None]:
                 raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
             if self.allocator is None:
                 raise ValueError(f"C++ takes allocator ({', '.join(ALLOCATORS)})")
@@ -211,7 +202,7 @@ class BufferSpec(TrialSpec):
         if self.allocator is not None:
             raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
         require_combination(self.collector, self.runtime)
-        if self.java_module == FOREIGN_MODULE and (self.runtime or 0) < FOREIGN_RUNTIME:
+        if self.source.module == FOREIGN_MODULE and (self.runtime or 0) < FOREIGN_RUNTIME:
             raise ValueError(f"foreign memory needs runtime={FOREIGN_RUNTIME}, not {self.runtime}")
         return self
 
@@ -225,11 +216,9 @@ class _Rounds(BaseModel):
     touch: Literal["none", "first", "page", "zero"] = Field(default="none", description="what is written to a buffer")
     live_mb: float = Field(default=16.0, gt=0, description="alive at the end of a round, MiB")
     slots: int = Field(
-        gt=0,
-        le=2**24,
+        gt=0, le=2**24, description="buffers of a round",
         default_factory=lambda spec: min(2**24, max(1, round(spec["live_mb"] * MIB / spec["bytes"]))),
-        description="buffers of a round",
-    )
+    )  # fmt: skip
 
 
 def _buffers_that_fit(spec: dict[str, Any]) -> int | None:
@@ -237,16 +226,14 @@ def _buffers_that_fit(spec: dict[str, Any]) -> int | None:
     with what stands on the heap for each buffer."""
     if not never_frees(spec["collector"]) or spec["strategy"] != "alloc":
         return None
-    on_heap_bytes = 160 if _is_off_heap(spec) else spec["bytes"] + 80
+    on_heap_bytes = 160 if _is_off_heap(_technique(spec)) else spec["bytes"] + 80
     return max(1, int(0.4 * spec["heap_mb"] * MIB / on_heap_bytes))
 
 
 class _RoundsSpec(BufferSpec, _Rounds):
     """Obtain ``slots`` buffers, touch each, give all of them back; again and again."""
 
-    max_buffers: int | None = Field(
-        default_factory=_buffers_that_fit, gt=0, description="after which a window ends early"
-    )
+    max_buffers: int | None = Field(gt=0, default_factory=_buffers_that_fit, description="a window ends early after it")
 
     def memory_mb(self) -> int:
         return math.ceil(self.slots * (self.bytes + 64) / MIB)
@@ -254,17 +241,13 @@ class _RoundsSpec(BufferSpec, _Rounds):
     @model_validator(mode="after")
     def _technique_allows(self) -> Self:
         if self.strategy == "pool" and not self.source.can_be_pooled:
-            raise ValueError(
-                f"technique {self.technique} has no strategy pool: "
-                "a pool of segments is the same whatever they came from, choose technique arena_confined"
-            )
+            same = "a pool of segments is the same whatever they came from, choose technique arena_confined"
+            raise ValueError(f"technique {self.technique} has no strategy pool: {same}")
         return self
 
 
 class AllocationSpec(_RoundsSpec):
     """Rounds whose two parts, obtaining and giving back, are timed apart."""
-
-    CHILD: ClassVar[str] = "allocpool.studies.allocation.child.allocation"
 
     mode: Literal["allocation"] = "allocation"
 
@@ -273,12 +256,9 @@ class JmhSpec(_RoundsSpec):
     """The same allocation measured by JMH in one fork."""
 
     CHILD: ClassVar[str] = "allocpool.studies.allocation.child.jmh"
+    MODULE: ClassVar[str] = "allocation-jmh"
 
     mode: Literal["jmh"] = "jmh"
-
-    @property
-    def java_module(self) -> str:
-        return JMH_MODULE
 
     @model_validator(mode="after")
     def _is_on_the_heap(self) -> Self:
@@ -301,8 +281,6 @@ class _Passes(BaseModel):
 class AccessSpec(BufferSpec, _Passes):
     """Passes over one buffer: write in order, write at random, copy."""
 
-    CHILD: ClassVar[str] = "allocpool.studies.allocation.child.access"
-
     mode: Literal["access"] = "access"
 
 
@@ -320,15 +298,12 @@ class FragmentationSpec(BufferSpec, _Churn):
     """Buffers of mixed sizes come and go at a constant number of bytes alive."""
 
     CHILD: ClassVar[str] = "allocpool.studies.allocation.child.fragmentation"
+    GROWS: ClassVar[bool] = True
 
     mode: Literal["fragmentation"] = "fragmentation"
     windows: int = Field(default=60, ge=6, le=10_000, description="samples along the curve")
     idle_seconds: float = Field(default=0.5, ge=0, le=600, description="with nothing running, at the end")
     seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of sizes and order")
-
-    @property
-    def initial_heap_mb(self) -> int | None:
-        return collector_named(self.collector).smallest_heap_mb if self.collector else None
 
     def memory_mb(self) -> int:
         return 2 * self.live_mb

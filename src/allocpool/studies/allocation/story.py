@@ -1,16 +1,20 @@
-"""Tables and verdict of the allocation notebook, computed from its trials."""
+"""Verdict, tables and figure of the allocation notebook, computed from its trials."""
 
 from __future__ import annotations
 
 import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
 
 from allocpool import stats
 from allocpool.campaign import store
 from allocpool.decisions import compare_together
-from allocpool.evidence import reference
-from allocpool.evidence.tables import intervals
+from allocpool.evidence import reference, style
+from allocpool.evidence.tables import intervals, means
 from allocpool.evidence.trials import finished
 from allocpool.packets import by_size
+from allocpool.packets.cells import present
+from allocpool.packets.style import COLOURS
 from allocpool.studies.allocation.claims import OPERATIONS, PUBLISHED_BYTES, published_as_trials, young_collections
 from allocpool.studies.allocation.specs import TECHNIQUES
 
@@ -80,3 +84,53 @@ def verdict(trials: pd.DataFrame) -> str:
 def summary(profile: str) -> str:
     """Return the verdict on what is stored under a profile."""
     return verdict(store.stored("allocation", profile)[0]["trials"])
+
+
+_CPP, _ARRAYS, _OTHER = "C++", "Java: byte[]", "Java: other ways"
+
+
+def _panels(rows: pd.DataFrame) -> pd.Series:
+    """Sort rows into what can be read in one panel: C++, byte[] by collector, the other ways of Java."""
+    cpp, plain = rows["language"] == "cpp", (rows["technique"] == "byte_array") & (rows["strategy"] == "alloc")
+    return cpp.map({True: _CPP, False: _OTHER}).mask(~cpp & plain, _ARRAYS)
+
+
+def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
+    """Draw a column in ns against bytes, one line per technique and what serves it, untouched buffers; bars are the
+    spread over trials, crosses the published figures."""
+    done = trials[(trials["mode"] == "allocation") & (trials["touch"] == "none") & trials[column].notna()]
+    done = named(done.assign(panel=_panels(done)))
+    if done.empty:
+        return style.nothing("no trial has finished yet")
+    done["name"] = done["technique"] + " on " + done["served_by"]
+    several = done.groupby("name")["bytes"].transform("nunique") > 1
+    cells = means(done[several] if several.any() else done, ["panel", "name", "strategy", "bytes"], column)
+    theirs = published_as_trials().dropna(subset=[column])
+    theirs = theirs.assign(panel=_panels(theirs), ns=theirs[column], name="2012 " + theirs["technique"].map(label))
+    shown = present((_CPP, _ARRAYS, _OTHER), cells["panel"])
+    # Colours are the two of all figures; what serves the memory is shown by markers and by the name at each line.
+    palette = dict(zip(cells["name"], cells["strategy"].map(COLOURS), strict=True))
+    markers: dict[str, str] = {}
+    for names in cells.groupby("panel")["name"]:
+        markers |= style.looks(names[1])["markers"]
+    grid = sns.relplot(
+        style.stated(cells, "ns"), kind="line", x="bytes", y="ns", hue="name", style="name", dashes=False,
+        palette=palette, markers=markers, **style.BARS, legend=False, **style.panels("panel", shown, 3.6, 1),
+    )  # fmt: skip
+    style.log_axes(grid, "x", cells["bytes"], most=3)
+    style.log_axes(grid, "y", [*cells["ns"], 10], 1.5, most=5)
+    for panel, axis, mine in style.by_panel(grid, cells):
+        crosses = theirs[theirs["panel"] == panel]
+        axis.plot(crosses["bytes"], crosses["ns"], linestyle="", marker="x", color=style.INK, markersize=7, zorder=5)
+        ends = pd.concat([mine, crosses]).sort_values("bytes").groupby("name")["ns"].last()
+        style.label_lines(axis, [(float(ns), _briefly(str(name), panel), palette.get(str(name), style.INK))
+                           for name, ns in ends.items()])  # fmt: skip
+    what = column.replace("_", " ")
+    grid.set_axis_labels("bytes per buffer (log scale)", f"{what} (log)")
+    return style.finish(grid, f"{what} of a buffer against its size in bytes.")
+
+
+def _briefly(name: str, panel: str) -> str:
+    """Return a name as it stands at its line, without what the title of the panel says."""
+    name = name.replace("byte[] on ", "").replace("byte[]", "") if panel == _ARRAYS else name
+    return name.replace(" ByteBuffer", "").replace("generational", "gen.").strip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -19,46 +19,29 @@ from allocpool.errors import from_validation, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.runtimes.collectors import FEATURES, collectors_on, require_combination
 from allocpool.runtimes.discovery import known_releases
-from allocpool.studies.allocation.measurement import (
-    AccessMeasurement,
-    AllocationMeasurement,
-    FragmentationMeasurement,
-    JmhMeasurement,
-)
-from allocpool.studies.allocation.specs import (
-    CHURNED,
-    DISTRIBUTIONS,
-    FOREIGN_MODULE,
-    JMH_TECHNIQUES,
-    MEMORIES,
-    OBTAINED,
-    OPERATIONS,
-    TECHNIQUES,
-    AccessSpec,
-    AllocationSpec,
-    BufferSpec,
-    FragmentationSpec,
-    JmhSpec,
-    Technique,
-)
-from allocpool.studies.allocation.tables import SCHEMAS, cost_of, summarise_buffers, tidy_allocation
+from allocpool.studies.allocation import measurement, specs, tables
+from allocpool.studies.allocation.specs import AccessSpec, AllocationSpec, BufferSpec, FragmentationSpec, JmhSpec
 from allocpool.trial.spec import TrialSpec
 
-SIZES = (64, 1024, 10_240, 102_400, 2**20)
-"""From smallest to largest; the published three among them."""
+_TIMED = ("seconds", "warmup_seconds", "iteration_ms")
+_KINDS: dict[str, tuple[type[BufferSpec], tuple[str, ...]]] = {
+    "allocation": (AllocationSpec, (*_TIMED, "live_mb")),
+    "access": (AccessSpec, _TIMED),
+    "fragmentation": (FragmentationSpec, ("turnovers", "windows", "idle_seconds")),
+    "jmh": (JmhSpec, (*_TIMED, "live_mb")),
+}
+"""By kind of group: what it plans, and what all groups of the kind take from the profile."""
 _SETTINGS = {
-    "techniques": "technique", "strategies": "strategy", "bytes": "bytes", "touches": "touch", "memories": "memory",
-    "operations": "operation", "distributions": "distribution",
+    "techniques": "technique", "memories": "memory", "operations": "operation", "distributions": "distribution",
+    "strategies": "strategy", "bytes": "bytes", "touches": "touch",
 }  # fmt: skip
 """What each list of a group names, as a setting of a spec."""
+_EVERY = {"operation": specs.OPERATIONS, "distribution": specs.DISTRIBUTIONS}
+"""What a group without a list has of a setting; of others the spec's default."""
 
 
 def _machine(on: str) -> dict[str, Any]:
-    """Return what serves the memory, as settings of a spec.
-
-    Raises:
-        ValueError: another form, or an unknown word; one line.
-    """
+    """Return what serves the memory, as settings of a spec; ValueError, in one line, where it is not known."""
     collector, slash, feature = on.partition("/")
     if not slash:
         if on not in ALLOCATORS:
@@ -70,54 +53,31 @@ def _machine(on: str) -> dict[str, Any]:
     return {"collector": collector, "runtime": int(feature)}
 
 
-class _Group(BaseModel):
-    """Lists of settings; ``settings`` multiplies them out."""
+class Group(BaseModel):
+    """Lists of settings to multiply out: those that the specs of its kind have."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    SPEC: ClassVar[type[BufferSpec]]
     served_by: tuple[str, ...] = Field(min_length=1)
+    techniques: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    distributions: tuple[str, ...] = ()
+    strategies: tuple[str, ...] = ()
+    bytes: tuple[int, ...] = ()
+    touches: tuple[str, ...] = ()
 
-    def settings(self) -> Iterator[dict[str, Any]]:
-        """Yield every combination, as settings of a spec."""
-        lists = {_SETTINGS[name]: getattr(self, name) for name in type(self).model_fields if name in _SETTINGS}
-        for on, *values in itertools.product(self.served_by, *lists.values()):
-            yield {**_machine(on), **dict(zip(lists, values, strict=True))}
-
-    @model_validator(mode="after")
-    def _holds_together(self) -> Self:
-        for settings in self.settings():
-            try:
-                self.SPEC(**settings)
-            except ValidationError as error:
-                raise ValueError(str(from_validation("group", error, self.SPEC))) from None
-        return self
-
-
-class AllocationGroup(_Group):
-    SPEC: ClassVar[type[BufferSpec]] = AllocationSpec
-    techniques: tuple[str, ...] = Field(min_length=1)
-    strategies: tuple[str, ...] = ("alloc",)
-    bytes: tuple[int, ...] = SIZES
-    touches: tuple[str, ...] = ("none",)
-
-
-class AccessGroup(_Group):
-    SPEC = AccessSpec
-    memories: tuple[str, ...] = Field(min_length=1)
-    operations: tuple[str, ...] = OPERATIONS
-    bytes: tuple[int, ...] = (102_400,)
-
-
-class FragmentationGroup(_Group):
-    SPEC = FragmentationSpec
-    techniques: tuple[str, ...] = Field(min_length=1)
-    distributions: tuple[str, ...] = DISTRIBUTIONS
-
-
-class JmhGroup(AllocationGroup):
-    SPEC = JmhSpec
-    techniques: tuple[str, ...] = JMH_TECHNIQUES
+    def specs(self, kind: str, shared: dict[str, Any]) -> Iterator[BufferSpec]:
+        """Yield every combination; ValueError, in one line, where a kind has no such setting or value."""
+        model, _ = _KINDS[kind]
+        lists = {setting: getattr(self, name) for name, setting in _SETTINGS.items()}
+        every = {name: value for name, value in _EVERY.items() if name in model.model_fields}
+        lists = {name: values or every.get(name) for name, values in lists.items() if values or name in every}
+        try:
+            for on, *values in itertools.product(self.served_by, *lists.values()):
+                yield model(**shared, **_machine(on), **dict(zip(lists, values, strict=True)))
+        except ValidationError as error:
+            raise ValueError(str(from_validation(f"group of {kind}", error, model))) from None
 
 
 class AllocationProfile(StudyProfile):
@@ -132,10 +92,17 @@ class AllocationProfile(StudyProfile):
     windows: int = Field(default=60, ge=6, le=10_000)
     idle_seconds: float = Field(default=0.5, ge=0, le=600)
     timeout_s: float = Field(default=120.0, gt=0)
-    allocation: tuple[AllocationGroup, ...] = ()
-    access: tuple[AccessGroup, ...] = ()
-    fragmentation: tuple[FragmentationGroup, ...] = ()
-    jmh: tuple[JmhGroup, ...] = ()
+    allocation: tuple[Group, ...] = ()
+    access: tuple[Group, ...] = ()
+    fragmentation: tuple[Group, ...] = ()
+    jmh: tuple[Group, ...] = ()
+
+    @model_validator(mode="after")
+    def _groups_hold_together(self) -> Self:
+        for kind in _KINDS:
+            for group in getattr(self, kind):
+                list(group.specs(kind, {}))
+        return self
 
 
 def plan_allocation(profile: AllocationProfile, _machine: Machine) -> list[Planned]:
@@ -147,53 +114,37 @@ def plan_allocation(profile: AllocationProfile, _machine: Machine) -> list[Plann
 
 
 def _block(profile: AllocationProfile, block: int) -> Iterator[BufferSpec]:
-    def of(names: Sequence[str], **settings: Any) -> dict[str, Any]:
-        return {name: getattr(profile, name) for name in ("timeout_s", *names)} | {"block": block, **settings}
-
-    timed = of(("seconds", "warmup_seconds", "iteration_ms"))
-    rounds = {**timed, "live_mb": profile.live_mb}
-    churn = of(("turnovers", "windows", "idle_seconds"), live_mb=profile.churn_live_mb)
-    kinds: list[tuple[Sequence[_Group], dict[str, Any]]] = [
-        (profile.allocation, rounds), (profile.access, timed), (profile.fragmentation, churn), (profile.jmh, rounds),
-    ]  # fmt: skip
-    for groups, shared in kinds:
-        for group in groups:
-            yield from (group.SPEC(**shared, **settings) for settings in group.settings())
+    for kind, (_, names) in _KINDS.items():
+        shared = {name: getattr(profile, name) for name in ("timeout_s", *names)} | {"block": block}
+        if kind == "fragmentation":
+            shared["live_mb"] = profile.churn_live_mb
+        for group in getattr(profile, kind):
+            yield from group.specs(kind, shared)
 
 
 def questions(profile: AllocationProfile, machine: Machine) -> list[Question[TrialSpec]]:
     """Return first fresh buffers or those of a pool, for each technique, size and what serves it. Then each way to come
     by a fresh buffer against the first that is planned for the size."""
-    specs = [item.spec for item in plan_allocation(profile, machine) if item.spec.block == 0]
-    rounds = [spec for spec in specs if isinstance(spec, AllocationSpec)]
+    rounds = [spec for spec in dict.fromkeys(_block(profile, 0)) if isinstance(spec, AllocationSpec)]
     pools = {(s.technique, s.label, s.bytes, s.touch): s for s in rounds if s.strategy == "pool"}
     fresh = {(s.technique, s.label, s.bytes, s.touch): s for s in rounds if s.strategy == "alloc"}
     first: dict[tuple[int, str], AllocationSpec] = {}
     for spec in fresh.values():
         first.setdefault((spec.bytes, spec.touch), spec)
-    primary: list[Question[TrialSpec]] = [Question(spec, pools[key]) for key, spec in fresh.items() if key in pools]
-    others: list[Question[TrialSpec]] = [
-        Question(spec, other, primary=False)
-        for spec in fresh.values()
-        if (other := first[spec.bytes, spec.touch]) is not spec
-    ]
-    return [*primary, *others]
+    primary = [Question[TrialSpec](spec, pools[key]) for key, spec in fresh.items() if key in pools]
+    others = ((spec, first[spec.bytes, spec.touch]) for spec in fresh.values())
+    return primary + [Question(spec, other, primary=False) for spec, other in others if other is not spec]
 
 
-def every_key() -> Iterator[tuple[str, str]]:
+def _every_key() -> Iterator[tuple[str, str]]:
     """Yield (mode, what and on what) of the study: each technique with every allocator or collector that it runs on."""
-    for mode, names in (("allocation", OBTAINED), ("access", MEMORIES), ("fragmentation", CHURNED)):
-        for name in names:
-            for on in _machines(TECHNIQUES[name]):
-                yield mode, f"{name} on {on}"
-
-
-def _machines(technique: Technique) -> Iterator[str]:
-    if technique.language == "cpp":
-        yield from ALLOCATORS
-        return
-    for feature in known_releases()[-1:] if technique.module == FOREIGN_MODULE else FEATURES:
-        yield from (f"{collector}/{feature}" for collector in collectors_on(feature))
+    named = {"allocation": specs.OBTAINED, "access": specs.MEMORIES, "fragmentation": specs.CHURNED}
+    for mode, names in named.items():
+        for technique in map(specs.TECHNIQUES.__getitem__, names):
+            features = known_releases()[-1:] if technique.module == specs.FOREIGN_MODULE else FEATURES
+            on_java = (f"{collector}/{feature}" for feature in features for collector in collectors_on(feature))
+            for on in ALLOCATORS if technique.language == "cpp" else on_java:
+                yield mode, f"{technique.name} on {on}"
 
 
 def catalogue(profile: AllocationProfile, planned: Sequence[Planned]) -> pd.DataFrame:
@@ -205,7 +156,7 @@ def catalogue(profile: AllocationProfile, planned: Sequence[Planned]) -> pd.Data
             on = spec.allocator or f"{spec.collector}/{spec.runtime}"
             asked[spec.mode, f"{spec.source.name} on {on}"] = item.unavailable
     rows = []
-    for mode, key in dict.fromkeys([*every_key(), *asked]):
+    for mode, key in dict.fromkeys([*_every_key(), *asked]):
         left_out = None if (mode, key) in asked else f"profile {profile.profile} leaves it out"
         rows.append({
             "configuration": key, "key": f"{mode}: {key}", "mode": mode, "planned": (mode, key) in asked,
@@ -224,38 +175,22 @@ STUDY = Study(
     notebook="06_allocation_speed",
     question="What does a buffer cost: to obtain, to write to, and to live with many of mixed sizes?",
     modes=(
-        Mode(
-            AllocationSpec,
-            AllocationMeasurement,
-            summarise_buffers,
-            "mode=allocation technique=malloc allocator=glibc bytes=1024 touch=none seconds=1",
-        ),
-        Mode(
-            AccessSpec,
-            AccessMeasurement,
-            summarise_buffers,
-            "mode=access memory=heap runtime=25 collector=g1 operation=write bytes=102400 seconds=1",
-        ),
-        Mode(
-            FragmentationSpec,
-            FragmentationMeasurement,
-            summarise_buffers,
-            "mode=fragmentation technique=malloc allocator=jemalloc distribution=phases live_mb=64",
-        ),
-        Mode(
-            JmhSpec,
-            JmhMeasurement,
-            summarise_buffers,
-            "mode=jmh technique=byte_array runtime=25 collector=g1 bytes=1024 seconds=1",
-        ),
+        Mode(AllocationSpec, measurement.AllocationMeasurement, tables.summarise_buffers,
+             "mode=allocation technique=malloc allocator=glibc bytes=1024 touch=none seconds=1"),
+        Mode(AccessSpec, measurement.AccessMeasurement, tables.summarise_buffers,
+             "mode=access memory=heap runtime=25 collector=g1 operation=write bytes=102400 seconds=1"),
+        Mode(FragmentationSpec, measurement.FragmentationMeasurement, tables.summarise_buffers,
+             "mode=fragmentation technique=malloc allocator=jemalloc distribution=phases live_mb=64"),
+        Mode(JmhSpec, measurement.JmhMeasurement, tables.summarise_buffers,
+             "mode=jmh technique=byte_array runtime=25 collector=g1 bytes=1024 seconds=1"),
     ),
     profile_model=AllocationProfile,
     plan=plan_allocation,
-    tidy=tidy_allocation,
-    schemas=SCHEMAS,
+    tidy=tables.tidy_allocation,
+    schemas=tables.SCHEMAS,
     catalogue=catalogue,
     questions=questions,
-    cost=cost_of,
+    cost=tables.cost_of,
     paced={"trials": "ns_per_buffer"},
     readable=Readable(cost="ns_per_buffer", columns={"served_by": "configuration"}, label=labelled),
-)
+)  # fmt: skip

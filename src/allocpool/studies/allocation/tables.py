@@ -9,62 +9,26 @@ from typing import Any
 import pandas as pd
 from pandera.pandas import Column, DataFrameSchema
 
-from allocpool.campaign.tidy import (
-    COUNT,
-    CPU,
-    GC_COLUMNS,
-    POSITIVE,
-    TRIAL_COLUMNS,
-    Row,
-    Rows,
-    Trial,
-    choice,
-    cpu_rows,
-    drift_percent,
-    frames,
-    gc_row,
-    number,
-    read_trial,
-    text,
-    trial_row,
-    whole,
-)
-from allocpool.runtimes.collectors import collector_named
+from allocpool.campaign import tidy
+from allocpool.campaign.tidy import COUNT, POSITIVE, Row, Rows, choice, number, read_trial, text, whole
 from allocpool.runtimes.threads import GC, group_of
-from allocpool.studies.allocation.measurement import (
-    AccessMeasurement,
-    AllocationMeasurement,
-    BuffersMeasurement,
-    FragmentationMeasurement,
-    JmhMeasurement,
-    Spent,
-)
-from allocpool.studies.allocation.specs import (
-    DISTRIBUTIONS,
-    MEMORIES,
-    OPERATIONS,
-    SOURCES,
-    TECHNIQUES,
-    TOUCHES,
-)
+from allocpool.studies.allocation import measurement, specs
 from allocpool.trial.record import TrialRecord
 
 _RECLAIMERS = re.compile(r"Reference Handl|Finalizer|Common-Cleaner")
 """HotSpot's threads that free what dead buffers held off the heap."""
-
-
 _STATED = {
     "language": text("java or cpp"),
     "runtime": whole("feature release of the JDK; empty for C++", None),
     "collector": text("garbage collector; empty for C++", nullable=True),
     "allocator": text("what malloc is; empty for Java", nullable=True),
     "served_by": text("allocator, or collector and runtime, as figures print it"),
-    "technique": choice(TECHNIQUES, "how a buffer is come by; empty for access", nullable=True),
-    "strategy": choice(SOURCES, "alloc: fresh each time; pool: from a stack", nullable=True),
-    "touch": choice(TOUCHES, "what is done with a fresh buffer", nullable=True),
-    "memory": choice(MEMORIES, "access: where the buffer lies", nullable=True),
-    "operation": choice(OPERATIONS, "access: what a pass does", nullable=True),
-    "distribution": choice(DISTRIBUTIONS, "fragmentation: of sizes", nullable=True),
+    "technique": choice(specs.TECHNIQUES, "how a buffer is come by; empty for access", nullable=True),
+    "strategy": choice(specs.SOURCES, "alloc: fresh each time; pool: from a stack", nullable=True),
+    "touch": choice(specs.TOUCHES, "what is done with a fresh buffer", nullable=True),
+    "memory": choice(specs.MEMORIES, "access: where the buffer lies", nullable=True),
+    "operation": choice(specs.OPERATIONS, "access: what a pass does", nullable=True),
+    "distribution": choice(specs.DISTRIBUTIONS, "fragmentation: of sizes", nullable=True),
     "bytes": whole("of a buffer; empty for fragmentation", POSITIVE),
     "slots": whole("buffers of a round", POSITIVE),
     "live_mb": number("alive at most, MiB", POSITIVE),
@@ -85,7 +49,7 @@ _OF_FRAGMENTATION = {
 }
 TRIALS = DataFrameSchema(
     {
-        **TRIAL_COLUMNS,
+        **tidy.TRIAL_COLUMNS,
         **_STATED,
         "count": whole("buffers, passes or operations measured"),
         "seconds": number("length of the measured window, s", POSITIVE),
@@ -106,7 +70,7 @@ TRIALS = DataFrameSchema(
         "checksum": text("hex, over what was written or allocated", nullable=True),
         "peak_rss_mb": number("peak resident memory, MiB", POSITIVE),
         "allocator_version": text("version of the allocator, as it reports it", nullable=True),
-        **GC_COLUMNS,
+        **tidy.GC_COLUMNS,
     },
     strict=True,
     coerce=True,
@@ -141,67 +105,84 @@ WINDOWS = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-SCHEMAS = {"trials": TRIALS, "windows": WINDOWS, "cpu": CPU}
+SCHEMAS = {"trials": TRIALS, "windows": WINDOWS, "cpu": tidy.CPU}
+_MEASUREMENTS: dict[str, Any] = {
+    "allocation": measurement.AllocationMeasurement,
+    "access": measurement.AccessMeasurement,
+    "fragmentation": measurement.FragmentationMeasurement,
+    "jmh": measurement.JmhMeasurement,
+}
+_MEDIANS = ["p50_ns", "p99_ns", "empty_p50_ns", "empty_p99_ns"]
 
 
-def _stated(trial: Trial[Any]) -> Row:
-    """Return the columns that a trial of any mode has, measured or not."""
-    spec = trial.record.spec
-    java = spec["language"] == "java"
+def _rows_of(record: TrialRecord) -> Rows:
+    spec = record.spec
+    trial = read_trial(record, _MEASUREMENTS[spec["mode"]])
+    row = {**tidy.trial_row(record), **tidy.pick(_STATED, spec), "served_by": specs.served_by(spec)}
+    row |= {"peak_rss_mb": trial.peak_rss_mb}
+    if (measured := trial.measurement) is None:
+        return {"trials": [row]}
+    if spec["mode"] == "jmh":
+        return {"trials": [row | _jmh(spec["bytes"], measured["jmh"])]}
+    cpu = tidy.cpu_rows(record, measured["cpu"])
+    if spec["mode"] == "fragmentation":
+        windows = _windows(record, measured)
+        return {"trials": [row | _from_windows(record, measured, windows)], "windows": windows, "cpu": cpu}
+    if not measured["iterations"]["measured"]:
+        return {"trials": [row]}
+    return {"trials": [row | _timed(record, measured)], "cpu": cpu}
+
+
+def _jmh(size: int, figures: measurement.JmhFigures) -> Row:
     return {
-        **trial_row(trial.record),
-        **{name: spec.get(name) for name in _STATED},
-        "served_by": f"{collector_named(spec['collector']).label} / {spec['runtime']}" if java else spec["allocator"],
-        "peak_rss_mb": trial.peak_rss_mb,
+        "ns_per_alloc": figures["score_ns"],
+        "ns_per_buffer": figures["score_ns"],
+        "buffers_per_second": 1e9 / figures["score_ns"],
+        "bytes_per_second": size / figures["score_ns"] * 1e9,
+        "heap_bytes_per_buffer": figures["allocated_bytes"],
     }
 
 
-def _timed_rows(record: TrialRecord) -> Rows:
-    """Return the rows of a trial of mode ``allocation`` or ``access``."""
-    access = record.spec["mode"] == "access"
-    trial: Trial[Any] = read_trial(record, AccessMeasurement if access else AllocationMeasurement)
-    row, measured = _stated(trial), trial.measurement
-    if measured is None or not measured["iterations"]["measured"]:
-        return {"trials": [row]}
+def _timed(record: TrialRecord, measured: Any) -> Row:
+    """Return the figures of rounds of allocation, or of passes."""
     records, size, each_ns = measured["iterations"]["measured"], record.spec["bytes"], _each_ns(measured)
     count, start_ns, end_ns = sum(item[2] for item in records), records[0][0], records[-1][1]
-    row |= {
+    row = {
         "count": count,
         "seconds": (end_ns - start_ns) / 1e9,
         "bytes_per_second": size / each_ns * 1e9,
-        "drift_percent": drift_percent(records),
+        "drift_percent": tidy.drift_percent(records),
         **_spent(record, measured, count, start_ns, end_ns),
     }
-    if access:
-        row |= {"ns_per_pass": each_ns, "ns_per_byte": each_ns / size, "checksum": measured["checksum"]}
-    else:
-        counters = measured["counters"]
-        is_an_act = record.spec["strategy"] == "pool" or TECHNIQUES[record.spec["technique"]].frees
-        row |= {
-            "ns_per_alloc": sum(item[3] for item in records) / count,
-            "ns_per_free": sum(item[4] for item in records) / count if is_an_act else None,
-            "ns_per_buffer": each_ns,
-            "buffers_per_second": 1e9 / each_ns,
-            "held_bytes": counters["held_bytes"],
-            "counted_bytes": counters["counted_bytes"],
-            "heap_bytes_per_buffer": counters["heap_bytes"] / count if "heap_bytes" in counters else None,
-        }
-    return {"trials": [row], "cpu": cpu_rows(record, measured["cpu"])}
+    if record.spec["mode"] == "access":
+        return row | {"ns_per_pass": each_ns, "ns_per_byte": each_ns / size, "checksum": measured["checksum"]}
+    counters = measured["counters"]
+    is_an_act = record.spec["strategy"] == "pool" or specs.TECHNIQUES[record.spec["technique"]].frees
+    return row | {
+        "ns_per_alloc": sum(item[3] for item in records) / count,
+        "ns_per_free": sum(item[4] for item in records) / count if is_an_act else None,
+        "ns_per_buffer": each_ns,
+        "buffers_per_second": 1e9 / each_ns,
+        **tidy.pick(("held_bytes", "counted_bytes"), counters),
+        "heap_bytes_per_buffer": counters["heap_bytes"] / count if "heap_bytes" in counters else None,
+    }
 
 
-def cost_of(record: TrialRecord) -> float | None:
-    """Return what a buffer of a trial of allocation takes, ns; None for other trials."""
-    measured = read_trial(record, AllocationMeasurement).measurement if record.spec["mode"] == "allocation" else None
-    return _each_ns(measured) if measured and measured["iterations"]["measured"] else None
-
-
-def _each_ns(measured: BuffersMeasurement) -> float:
+def _each_ns(measured: measurement.BuffersMeasurement) -> float:
     """Return wall time per buffer or pass of the measured window, gaps between iterations included."""
     records = measured["iterations"]["measured"]
     return (records[-1][1] - records[0][0]) / sum(item[2] for item in records)
 
 
-def _spent(record: TrialRecord, measured: Spent, count: int, start_ns: int, end_ns: int) -> Row:
+def cost_of(record: TrialRecord) -> float | None:
+    """Return what a buffer of a trial of allocation takes, ns; None for other trials."""
+    if record.spec["mode"] != "allocation":
+        return None
+    measured = read_trial(record, measurement.AllocationMeasurement).measurement
+    return _each_ns(measured) if measured and measured["iterations"]["measured"] else None
+
+
+def _spent(record: TrialRecord, measured: measurement.Spent, count: int, start_ns: int, end_ns: int) -> Row:
     """Return CPU by buffer and what the collector did."""
     cpu, java = measured["cpu"], record.spec["language"] == "java"
     reclaim_ns = sum(ns for name, ns in cpu["threads"] if group_of(name) == GC or _RECLAIMERS.match(name))
@@ -209,46 +190,21 @@ def _spent(record: TrialRecord, measured: Spent, count: int, start_ns: int, end_
         "cpu_ns_per_buffer": cpu["process_ns"] / count,
         "reclaim_cpu_ns_per_buffer": reclaim_ns / count if java else None,
         "allocator_version": measured["allocator_version"],
-        **gc_row(record, start_ns, end_ns),
+        **tidy.gc_row(record, start_ns, end_ns),
     }
 
 
-def _jmh_rows(record: TrialRecord) -> Rows:
-    trial = read_trial(record, JmhMeasurement)
-    row = _stated(trial)
-    if trial.measurement is None:
-        return {"trials": [row]}
-    figures = trial.measurement["jmh"]
-    row |= {
-        "ns_per_alloc": figures["score_ns"],
-        "ns_per_buffer": figures["score_ns"],
-        "buffers_per_second": 1e9 / figures["score_ns"],
-        "bytes_per_second": record.spec["bytes"] / figures["score_ns"] * 1e9,
-        "heap_bytes_per_buffer": figures["allocated_bytes"],
-    }
-    return {"trials": [row]}
-
-
-def _fragmentation_rows(record: TrialRecord) -> Rows:
-    trial = read_trial(record, FragmentationMeasurement)
-    row, measured = _stated(trial), trial.measurement
-    if measured is None:
-        return {"trials": [row]}
-    windows = _window_rows(record, measured)
-    row |= _from_windows(record, measured, windows)
-    return {"trials": [row], "windows": windows, "cpu": cpu_rows(record, measured["cpu"])}
-
-
-def _from_windows(record: TrialRecord, measured: FragmentationMeasurement, rows: Sequence[Row]) -> Row:
+def _from_windows(record: TrialRecord, measured: measurement.FragmentationMeasurement, rows: Sequence[Row]) -> Row:
     windows = pd.DataFrame(rows).astype(dict.fromkeys([*_MEDIANS, "resident_over_live", "kept_bytes"], float))
     busy = windows[windows["operations"] > 0]
     count, busy_ns = int(busy["operations"].sum()), int((busy["end_ns"] - busy["start_ns"]).sum())
-    at_the_end = list(busy.groupby("phase", sort=False)["resident_over_live"].agg(lambda values: values.iloc[-1]))
+    at_the_end = busy.groupby("phase", sort=False)["resident_over_live"].agg(lambda values: values.iloc[-1]).tolist()
+    before, after = at_the_end[:2] if len(at_the_end) > 1 else (None, None)
     figures = {
-        **busy[list(_MEDIANS)].median(),
+        **busy[_MEDIANS].median(),
         "resident_over_live": busy["resident_over_live"].mean(),
-        "resident_over_live_before": at_the_end[0] if len(at_the_end) > 1 else None,
-        "resident_over_live_after": at_the_end[1] if len(at_the_end) > 1 else None,
+        "resident_over_live_before": before,
+        "resident_over_live_after": after,
         "resident_over_live_at_rest": rows[-1]["resident_over_live"] if rows[-1]["phase"] == "rest" else None,
     }
     kept = (busy["kept_bytes"] / busy["live_bytes"]).mean()
@@ -265,10 +221,7 @@ def _from_windows(record: TrialRecord, measured: FragmentationMeasurement, rows:
     }
 
 
-_MEDIANS = ("p50_ns", "p99_ns", "empty_p50_ns", "empty_p99_ns")
-
-
-def _window_rows(record: TrialRecord, measured: FragmentationMeasurement) -> list[Row]:
+def _windows(record: TrialRecord, measured: measurement.FragmentationMeasurement) -> list[Row]:
     """Return the rows of table ``windows``: the curve of one trial. Bytes that are 0 or negative were not reported."""
     first_ns = measured["windows"][0]["start_ns"]
     rows = []
@@ -277,7 +230,7 @@ def _window_rows(record: TrialRecord, measured: FragmentationMeasurement) -> lis
         grown = resident - measured["base_resident_bytes"] if resident > 0 else None
         live, operations = window["live_bytes"], window["operations"]
         rows.append({
-            **{name: value for name, value in window.items() if name in WINDOWS.columns},
+            **tidy.pick(WINDOWS.columns, window),
             "trial_id": record.trial_id,
             "window": place,
             "phase": measured["phases"][window["phase"]],
@@ -291,35 +244,13 @@ def _window_rows(record: TrialRecord, measured: FragmentationMeasurement) -> lis
     return rows
 
 
-_ROWS = {
-    "allocation": _timed_rows,
-    "access": _timed_rows,
-    "fragmentation": _fragmentation_rows,
-    "jmh": _jmh_rows,
-}
-
-
-def _rows_of(record: TrialRecord) -> Rows:
-    return _ROWS[record.spec["mode"]](record)
-
-
 def tidy_allocation(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return tables ``trials``, ``windows`` and ``cpu`` of these trials."""
-    return frames(records, _rows_of, SCHEMAS)
+    return tidy.frames(records, _rows_of, SCHEMAS)
 
 
 def summarise_buffers(record: TrialRecord) -> dict[str, Any]:
-    """Return a trial as plain data: what its mode has, ``gc_pause_ms``, and a curve as ``windows``."""
+    """Return a trial as plain data: its row, and a curve as ``windows``."""
     rows = _rows_of(record)
-    (row,) = rows["trials"]
-    always = (
-        "status",
-        "reason",
-        "peak_rss_mb",
-        *(("ns_per_alloc", "ns_per_free") if row["mode"] == "allocation" else ()),
-    )
-    summary = {name: value for name, value in row.items() if value is not None}
-    summary |= {**{name: row.get(name) for name in always}, "gc_pause_ms": row.get("gc_pause_total_ms")}
-    if curve := rows.get("windows"):
-        summary["windows"] = curve
-    return summary
+    curve = {"windows": rows["windows"]} if "windows" in rows else {}
+    return {**rows["trials"][0], **curve}

@@ -1,7 +1,7 @@
 """The data that the batch conclusions of the article (``claims.yaml``) are put to, and two that no ordering of cells
-expresses.
+expresses; and our own conclusions on today's Java (``today.yaml``).
 
-Each is judged on the collectors that the article ran and, apart from them, on today's.
+Each of the article's is judged on the collectors that it ran and, apart from them, on today's.
 """
 
 from __future__ import annotations
@@ -13,32 +13,41 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from allocpool.campaign import hosts
 from allocpool.decisions import compare
 from allocpool.evidence import claims, reference
-from allocpool.evidence.claims import (
-    AS_PUBLISHED,
-    OTHER_WAY,
-    Claim,
-    Evidence,
-    Missing,
-    Ordering,
-    Verdict,
-    no_figures,
-    of_orderings,
-)
-from allocpool.evidence.declared import Cells, claims_of
+from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, Missing, Ordering, Verdict
+from allocpool.evidence.declared import Cell, Cells, claims_of
 from allocpool.evidence.trials import NOT_PART, records
-from allocpool.packets.comparisons import PUBLISHED, Batch, Cell
+from allocpool.packets.cells import with_cost
+from allocpool.packets.comparisons import PUBLISHED, batch_cells
+from allocpool.packets.labels import names_in
 from allocpool.packets.published import published_as_trials, published_batch
-from allocpool.packets.specs import Configuration
-from allocpool.runtimes.collectors import collectors_on
-from allocpool.studies.batch import published_sizes, today
+from allocpool.packets.specs import options_on
 
-_SAME_SHAPE = 1e-6  # below any measurement's rounding, so that ratios of distances stay defined
+PROFILE = "article"
+"""The profile whose trials have the published sizes."""
 
 
-def shape_distance(batch: Batch, configuration: str) -> pd.Series:
-    """Return how far one configuration's figures lie from the published "CMS" rows in shape, per block.
+def judged_on(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials that published claims are judged on: these, unless they lack every published collector of Java
+    11 and a campaign of `PROFILE` is stored."""
+    if trials.empty or _published(trials).any():
+        return trials
+    every = hosts.tables_of_hosts("batch", PROFILE).get("trials", trials.iloc[:0])
+    every = every[(every["scale"] == 1) & every["host_id"].isin(set(every.loc[_published(every), "host_id"]))]
+    here = every[every["host_id"].isin(set(trials["host_id"]))]
+    if len(here) or every.empty:
+        return here if len(here) else trials
+    return every[every["host_id"] == every["host_id"].value_counts().idxmax()]
+
+
+def _published(trials: pd.DataFrame) -> pd.Series:
+    return (trials["runtime"] == 11) & trials["collector"].isin(["parallel", "cms"])
+
+
+def _shape_distance(cells: Cells, collector: str) -> pd.Series:
+    """Return how far one collector's figures lie from the published "CMS" rows in shape, per block.
 
     The root mean square of log(measured / published) over strategies but ``dummy`` and cases, without its mean, which
     is the machine's speed. 0 is the same shape; 0.69 is typically a factor of two off. Blocks that miss a cell are left
@@ -47,95 +56,111 @@ def shape_distance(batch: Batch, configuration: str) -> pd.Series:
     """
     table = published_batch()
     target = table[(table["family"] == "CMS") & (table["layout"] == "heap") & (table["strategy"] != "dummy")]
-    columns = [
-        np.log(batch.values(Cell(configuration, row.strategy, row.case)).groupby(level=0).mean() / row.published_ns)
-        for row in records(target)
-    ]
-    logs = pd.concat(columns, axis=1).dropna()
-    distance = np.sqrt(logs.sub(logs.mean(axis=1), axis=0).pow(2).mean(axis=1))
-    return pd.Series(distance).clip(lower=_SAME_SHAPE)
+    logs = []
+    for row in records(target):
+        cell = cells.by_key.get(("heap", collector, row.strategy, row.case))
+        if cell is None:
+            return pd.Series(dtype=float)
+        logs.append(np.log(cell.values.groupby(level=0).mean() / row.published_ns))
+    every = pd.concat(logs, axis=1).dropna()
+    distance = np.sqrt(every.sub(every.mean(axis=1), axis=0).pow(2).mean(axis=1))
+    # Below any measurement's rounding, so that ratios of distances stay defined.
+    return pd.Series(distance).clip(lower=1e-6)
 
 
-def _distances(batch: Batch) -> dict[int, tuple[pd.Series, pd.Series]]:
-    """Return, by release that has both, how far Parallel and CMS lie from the published "CMS" rows, per block."""
-    releases = {}
-    for runtime in map(int, sorted(batch.facts["runtime"].dropna().unique())):
-        if {"parallel", "cms"} <= set(collectors_on(runtime)):
-            keys = (f"java/heap/{name}/{runtime}" for name in ("parallel", "cms"))
-            parallel, cms = (shape_distance(batch, Configuration.parse(key).label) for key in keys)
-            if len(parallel) and len(cms):
-                releases[runtime] = parallel, cms
-    return releases
-
-
-def _cms_is_nearer(batch: Batch) -> Evidence:
-    """Return evidence that Parallel lies further from the published "CMS" rows than CMS does, for each release that has
-    both."""
-    expected = [
-        Ordering(f"distance of Parallel {runtime}", f"that of CMS {runtime}", compare(parallel, cms))
-        for runtime, (parallel, cms) in _distances(batch).items()
-    ]
-    if expected:
-        return of_orderings(expected)
-    on_heap = set(batch.facts.loc[batch.facts["layout"] == "heap", "collector"])
+def _cms_is_nearer(cells: Cells) -> Evidence:
+    """Return evidence that Parallel lies further from the published "CMS" rows than CMS does."""
+    parallel, cms = (_shape_distance(cells, name) for name in ("parallel", "cms"))
+    if len(parallel) and len(cms):
+        expected = Ordering("distance of Parallel", "that of CMS", compare(parallel, cms))
+        return claims.of_orderings([expected])
+    on_heap = {cell.facts["collector"] for cell in cells.cells if cell.facts["layout"] == "heap"}
     why = "not every strategy and case has a figure in one block"
-    return of_orderings([], [Missing(name, why if name in on_heap else NOT_PART.word) for name in ("cms", "parallel")])
+    missing = [Missing(name, why if name in on_heap else NOT_PART.word) for name in ("cms", "parallel")]
+    return claims.of_orderings([], missing)
 
 
-def implied_case_a_size(gc: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
-    """Return the queue and store size that the published live-object counts of case A imply.
+def _case_a(_cells: Cells | None = None) -> Evidence:
+    """Return which size case A had, by the published object counts: the table's, or the tenth of it that the published
+    code has.
 
     A queued packet is 3 objects and a stored one 8 (5 of them its parse result), so with pool size P and n
     packets both queued and stored, live = 3 max(P, 2n) + 5 n + base. ``base``, the JVM's own objects, is
-    the median remainder of case B, whose size is not in doubt; case A is then solved for n.
-
-    Columns: collector, strategy, objects, implied_size. ``gc`` and ``cases`` are the published tables.
+    the median remainder of case B, whose size is not in doubt; case A is then solved for n. Each implied size goes to
+    the nearer of the two in log-ratio.
     """
-    sizes = cases.set_index("parameter").astype(float)
-    of_pool = {"alloc": 0.0, "mix": sizes["case_a"]["mix_pool_size"], "pool": sizes["case_a"]["pool_size"]}
-    size_b = sizes["case_b"]["stored_count"]
+    sizes = reference.load("allocate_or_pool_cases").set_index("parameter").astype(float)
+    in_a, size_b = sizes["case_a"], sizes["case_b"]["stored_count"]
+    of_pool = {"alloc": 0.0, "mix": in_a["mix_pool_size"], "pool": in_a["pool_size"]}
+    gc = reference.load("allocate_or_pool_gc")
     gc = gc.assign(objects=gc["live_objects_millions"] * 1e6, pool=gc["strategy"].map(of_pool))
-    in_b, in_a = (gc[gc["case"] == case] for case in "BA")
-    base = (in_b["objects"] - 3 * in_b["pool"].clip(lower=2 * size_b) - 5 * size_b).median()
-    implied = (in_a["objects"] - base - 3 * in_a["pool"]) / (in_a["pool"] > 0).map({True: 5, False: 11})
-    return in_a[["collector", "strategy", "objects"]].assign(implied_size=implied).reset_index(drop=True)
-
-
-def case_a_evidence(gc: pd.DataFrame, cases: pd.DataFrame) -> Evidence:
-    """Return which size case A had, by the published object counts: the table's, or the tenth of it that the published
-    code has. Each implied size goes to the nearer of the two in log-ratio."""
-    rows = implied_case_a_size(gc, cases)
-    stated = float(cases.set_index("parameter")["case_a"]["stored_count"])
-    is_stated = rows["implied_size"].clip(lower=1.0) >= stated / 10**0.5
-    return Evidence(rows.assign(shown=is_stated.map({True: AS_PUBLISHED, False: OTHER_WAY})))
-
-
-def _published_case_a(_batch: Batch | None = None) -> Evidence:
-    return case_a_evidence(reference.load("allocate_or_pool_gc"), reference.load("allocate_or_pool_cases"))
+    of_b, of_a = (gc[gc["case"] == case] for case in "BA")
+    base = (of_b["objects"] - 3 * of_b["pool"].clip(lower=2 * size_b) - 5 * size_b).median()
+    implied = (of_a["objects"] - base - 3 * of_a["pool"]) / (of_a["pool"] > 0).map({True: 5, False: 11})
+    is_stated = implied.clip(lower=1.0) >= in_a["stored_count"] / 10**0.5
+    rows = of_a[["collector", "strategy", "objects"]].assign(implied_size=implied)
+    return Evidence(rows.assign(shown=is_stated.map({True: AS_PUBLISHED, False: OTHER_WAY})).reset_index(drop=True))
 
 
 @cache
 def published_cells() -> Cells:
     """Return the article's own table, as one block."""
-    return Batch(published_as_trials(), PUBLISHED).cells
+    return batch_cells(published_as_trials(), PUBLISHED)
 
 
 BATCH_CLAIMS = claims_of(
     "batch",
-    lambda batch: batch.cells,
+    lambda cells: cells,
     published_cells,
-    {"cms_is_nearer": (_cms_is_nearer, no_figures), "case_a": (_published_case_a, _published_case_a)},
+    {"cms_is_nearer": (_cms_is_nearer, claims.no_figures), "case_a": (_case_a, _case_a)},
 )
 POOL_EVERYWHERE = BATCH_CLAIMS[0]
 
 
-def evaluate(trials: pd.DataFrame, some: Iterable[Claim[Batch]] = BATCH_CLAIMS) -> list[Verdict]:
+def evaluate(trials: pd.DataFrame, some: Iterable[Claim[Cells]] = BATCH_CLAIMS) -> list[Verdict]:
     """Put claims to a campaign's trials (one row per trial, failed ones included), each set-up apart."""
-    return claims.evaluate_apart(some, lambda set_up: Batch(trials, set_up))
+    return claims.evaluate_apart(some, lambda set_up: batch_cells(trials, set_up))
+
+
+_SINCE = (11, 21, 26)
+
+
+def _today_cells(trials: pd.DataFrame) -> Cells:
+    """Return the Java cells of case B by two metrics: ns a packet in steady state (``steady``), and the first half
+    minute over it."""
+    done = with_cost(trials[(trials["case"] == "B") & (trials["language"] == "java")])
+    done = done[np.array([not options_on(row) for row in records(done)], dtype=bool)]
+    done = done.assign(steady=done["ns_per_packet"], runtime=done["runtime"].astype(int))
+    done["start over steady"] = done["start_ns_per_packet"] / done["steady"]
+    g1 = done.loc[(done["collector"] == "g1") & (done["layout"] == "heap"), "runtime"]
+    before = g1[g1 < _SINCE[-1]].max()
+    names, cells = names_in(done), []
+    for (configuration, strategy), group in done.groupby(["configuration", "strategy"], observed=True):
+        row: Any = group.iloc[0]
+        facts = {name: row[name] for name in ("layout", "collector", "runtime", "strategy")}
+        facts["last_before_26"] = row["runtime"] == before
+        facts["since"] = max(since for since in _SINCE if since <= row["runtime"])
+        for metric in ("steady", "start over steady"):
+            # In the order of the table: what another plan measured of a cell comes last.
+            values = group[metric].dropna().astype(float)
+            label = f"{strategy}, {names[str(configuration)]}"
+            cells.append(Cell({**facts, "metric": metric}, label, values, "no figure"))
+    return Cells(cells, ("layout", "collector", "runtime", "strategy", "metric"))
+
+
+TODAY = claims_of("batch", _today_cells, file="today.yaml")
+
+
+def of_today(*trials: pd.DataFrame) -> list[Verdict]:
+    """Return the verdicts of our own claims on trials of one machine at the published sizes, whose window pays for all
+    that it causes: it holds a complete cycle of the old generation, or the program allocates nothing."""
+    every = pd.concat(trials, ignore_index=True)
+    nothing = every["allocated_bytes"] < every["packets"]
+    return claims.evaluate(TODAY, every[((every["window"] == "whole") | nothing).fillna(False)])
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
     """Return the verdicts of a campaign as its page and the first page show them: published claims on a campaign that
     has the published collectors, then our own."""
     trials = tables["trials"]
-    return [*evaluate(published_sizes.judged_on(trials)), *today.evaluate(trials)]
+    return [*evaluate(judged_on(trials)), *of_today(trials)]

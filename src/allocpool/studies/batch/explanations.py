@@ -13,8 +13,7 @@ import pandas as pd
 from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablations, failed
 from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.packets.cells import CONFIGURATION, costs_by_cell
-from allocpool.packets.changes import Change, facts_of, on_both
-from allocpool.packets.comparisons import Batch, Cell
+from allocpool.packets.comparisons import Cell, Change, batch_cells, facts_of, on_both
 from allocpool.studies.batch.claims import BATCH_CLAIMS
 
 EXPLANATIONS: Mapping[str, tuple[Change, ...]] = MappingProxyType(
@@ -35,16 +34,16 @@ EXPLANATIONS: Mapping[str, tuple[Change, ...]] = MappingProxyType(
     }
 )
 """By claim."""
-_NONE = pd.Series(dtype=float)
 
 
 def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
     """Return every change of every comparison that is the other way round, of the claims that these verdicts refute."""
-    costs, facts = costs_by_cell(trials), facts_of(trials)
+    costs, facts, none = costs_by_cell(trials), facts_of(trials), pd.Series(dtype=float)
     asked: list[Asked] = []
     for verdict in failed(verdicts):
-        changes = EXPLANATIONS.get(verdict.claim.id, ())
-        expected = BATCH_CLAIMS.orderings(verdict.claim.id, Batch(trials, verdict.set_up).cells) if changes else []
+        if not (changes := EXPLANATIONS.get(verdict.claim.id)):
+            continue
+        expected = BATCH_CLAIMS.orderings(verdict.claim.id, batch_cells(trials, verdict.set_up))
         for item, shown in zip(expected, verdict.evidence["shown"], strict=False):
             if shown != OTHER_WAY:
                 continue
@@ -55,7 +54,7 @@ def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablatio
             for change in changes:
                 if (cells := change.cells(pair, facts)) is None:
                     continue
-                to = [None if new == old else costs.get(new, _NONE) for new, old in zip(cells, pair, strict=True)]
+                to = [None if new == old else costs.get(new, none) for new, old in zip(cells, pair, strict=True)]
                 after = Changed(to[0], None if to[1] is None else item.factor * to[1])
                 asked.append(Asked(*words, change.words, before, after))
     return ablations(asked)

@@ -1,4 +1,4 @@
-"""What a message costs by release, since the start, and by one change at a time; and as it was published."""
+"""What a message costs by its size, by release, and by one change at a time; and as published."""
 
 from __future__ import annotations
 
@@ -8,26 +8,31 @@ from matplotlib.figure import Figure
 
 from allocpool.evidence import style
 from allocpool.evidence.style import INK, SILVER, finish, log_axes, mark, marks, nothing, panels, stated
-from allocpool.evidence.trials import records
+from allocpool.evidence.tables import means
+from allocpool.evidence.trials import counted, finished, records, spelled_out
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
-from allocpool.packets.labels import names_in
-from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import Configuration, in_case_order
-from allocpool.packets.style import (
-    CASE_WORDS,
-    COLOURS,
-    by_collector,
-    collector_and_strategy,
-    points,
-    strategy_looks,
-)
+from allocpool.packets.strategies import LAYOUTS
+from allocpool.packets.style import CASE_WORDS, COLOURS, by_collector, collector_and_strategy, points, strategy_looks
+from allocpool.packets.style import lines as lines_by_strategy
 
 _LANGUAGES = {"java": "Java", "cpp": "C++"}
 STEADY, START = "steady state", "first half minute"
 _LOOKS = {STEADY: (INK, "o"), START: (SILVER, "X")}
 _FAMILIES = {"g1": "G1", "zgc": "ZGC", "genzgc": "ZGC"}
-_PUBLISHED_ON = {"G1": 8, "ZGC": 11}
+
+
+def by_bytes(trials: pd.DataFrame) -> Figure:
+    """Draw ns a message against bytes a message, a panel per configuration and a line per strategy; intervals are of
+    the mean over trials of table ``messages``."""
+    done = finished(counted(trials))
+    if done.empty:
+        return nothing("bytes a message were not varied in this campaign")
+    done = done.assign(panel=done["configuration"].map(spelled_out), bytes=done["mean_bytes"])
+    cells = means(done, ["panel", "bytes", "strategy"], "ns_per_message")
+    grid, handles = lines_by_strategy(cells, "bytes", list(cells["panel"].unique()))
+    return finish(grid, "ns a message by bytes a message.", 2, handles=handles, x="bytes a message", y="ns a message")
 
 
 def in_both_phases(trials: pd.DataFrame) -> pd.DataFrame:
@@ -42,8 +47,7 @@ def in_both_phases(trials: pd.DataFrame) -> pd.DataFrame:
 def releases(trials: pd.DataFrame) -> Figure:
     """Draw ns a message by release of the JDK: a panel per collector and messages alive, a line per strategy and phase;
     crosses are published."""
-    java = trials[(trials["layout"] == "heap") & trials["collector"].isin(_FAMILIES)]
-    java = cell_data.without_options(java)
+    java = cell_data.without_options(trials[(trials["layout"] == "heap") & trials["collector"].isin(_FAMILIES)])
     alive = {row.case: row.queue_size + row.stored_count for row in records(java.drop_duplicates("case"))}
     both = in_both_phases(java).dropna(subset=["ns"])
     both["family"] = both["collector"].map(_FAMILIES)
@@ -59,10 +63,10 @@ def releases(trials: pd.DataFrame) -> Figure:
         **style.BARS, legend=False, **panels("panel", order, 2.4),
     )  # fmt: skip
     published = both[both["published_ns"].notna()].drop_duplicates(["panel", "strategy"])
+    published = published.assign(place=published["family"].map({"G1": places[8], "ZGC": places.get(11, 0)}))
     for name, axis in grid.axes_dict.items():
         mine = published[published["panel"] == name]
-        at = mine["family"].map(_PUBLISHED_ON).map(lambda release: places.get(release, 0))
-        axis.scatter(at, mine["published_ns"], marker="x", c=mine["strategy"].map(COLOURS), zorder=3)
+        axis.scatter(mine["place"], mine["published_ns"], marker="x", c=mine["strategy"].map(COLOURS), zorder=3)
         axis.set_xticks(list(places.values()), [str(release) for release in places])
     log_axes(grid, "y", [*both["low"], *both["high"], *published["published_ns"]])
     handles = [mark(name, COLOURS[name], line="-") for name in strategy_looks(both)]
@@ -81,11 +85,7 @@ _CHANGES = {
 def one_change(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the cells of one change at a time, by column ``change``, in both phases: the pool of plain G1, the same
     with one thing changed, and allocating; on the release of Java that has most changes, and empty where plain G1 was
-    not measured.
-
-    Args:
-        trials: of one machine and one number of messages alive.
-    """
+    not measured. Trials are those of one machine and one number of messages alive."""
     java = trials[trials["language"] == "java"]
     plain = cell_data.without_options(java[(java["collector"] == "g1") & (java["layout"] == "heap")])
     rows = in_both_phases(java[java["runtime"].isin(plain["runtime"])])
@@ -118,34 +118,6 @@ def why(changes: pd.DataFrame) -> Figure:
     log_axes(grid, "x", [*changes["low"], *changes["high"]])
     text = f"ns a message, the dearest first: {', '.join(order)}."
     return finish(grid, text, 2, handles=marks(_LOOKS), x="ns a message")
-
-
-def since_start(iterations: pd.DataFrame, trials: pd.DataFrame, case: str = "B") -> Figure:
-    """Draw ns a message against seconds since the first message: a panel per release with G1 and per collector of the
-    newest, a thin line per trial."""
-    here = trials[(trials["case"] == case) & trials["warm_up"].notna() & (trials["status"] == "ok")]
-    here = cell_data.without_options(here[here["strategy"].isin(["alloc", "pool"]) & (here["layout"] == "heap")])
-    here = here[(here["collector"] == "g1") | (here["runtime"] == here["runtime"].max())]
-    if here.empty:
-        return nothing("no trial with a warm-up to steady state")
-    rows = iterations.merge(here[["trial_id", "configuration", "strategy"]], on="trial_id")
-    since_s = (rows["end_ns"] - rows.groupby("trial_id")["start_ns"].transform("min")) / 1e9
-    # A quarter of a second each, so that single collections do not show.
-    rows = rows.assign(since_s=(since_s * 4).round() / 4)
-    each = rows.groupby(["configuration", "strategy", "trial_id", "since_s"], as_index=False)
-    rows = each.agg({"packets": "sum", "start_ns": "min", "end_ns": "max"})
-    names = names_in(here)
-    order = [names[configuration] for configuration in cell_data.configuration_order(here)]
-    rows = rows.assign(ns=(rows["end_ns"] - rows["start_ns"]) / rows["packets"], panel=rows["configuration"].map(names))
-    rows = rows[rows["since_s"] > 0]
-    grid = sns.relplot(
-        rows, x="since_s", y="ns", kind="line", hue="strategy", palette=COLOURS, units="trial_id", estimator=None,
-        linewidth=0.8, legend=False, **panels("panel", order, 2.0),
-    )  # fmt: skip
-    log_axes(grid, "y", rows["ns"])
-    handles = [mark(name, COLOURS[name], line="-") for name in strategy_looks(rows)]
-    text = f"ns a message by seconds since the first message, {len(here)} trials of {len(order)} configurations."
-    return finish(grid, text, 3, handles=handles, x="seconds since the first message", y="ns a message")
 
 
 def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:

@@ -1,31 +1,41 @@
-"""Tables of the page on batch about settings, flags and windows; and its answer."""
+"""Tables of the page on batch about bytes a message, settings, flags and runs of a minute; and its answer.
+
+Runs of a minute hold cycles of the old generation: does a longer measured window change the answer?
+"""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from allocpool import stats
-from allocpool.campaign import store
+from allocpool.campaign import hosts, store
+from allocpool.evidence.trials import counted, finished, spelled_out
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
+from allocpool.packets.labels import names_in
 from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.packets.tables import options_grid, options_table
-from allocpool.runtimes.flags import reason_of
+from allocpool.runtimes.flags import Flag, explained_flags
+from allocpool.studies.batch.claims import PROFILE
 from allocpool.studies.batch.study import STUDY, BatchProfile
-from allocpool.trial.launch import flags_of
 
 
-def case_a_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return case A as the published code has it and as the article's text has it, where both were measured."""
-    cells = cell_data.cells(cell_data.as_set(trials)).dropna(subset=["ns"])
-    code, text = (cells[cells["case"] == case] for case in ("A", "A10k"))
-    both = code.merge(text, on=["configuration", "strategy"], suffixes=("", "_text"))
-    both["ratio"] = both["ns_text"] / both["ns"]
-    names = {"ns": "A, ns", "ns_text": "A10k, ns", "ratio": "A10k over A", "published_ns": "published, ns"}
-    figures = both[list(names)].map(stats.significant, na_action="ignore").rename(columns=names)
-    return both[["configuration", "strategy"]].join(figures)
+def by_bytes(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return allocating over a pool by bytes a message, of table ``messages``: as many bytes are alive in fewer and
+    larger messages. In these trials the life of a packet (queue, store, bytes touched, temporaries) is parameters.
+
+    Columns: ``configuration``, ``bytes``, ``alive`` (messages), and figures as of `by_size.ratios`.
+    """
+    sides = {}
+    for (name, size), rows in finished(counted(trials)).groupby(["configuration", "mean_bytes"], sort=False):
+        alloc, pool = (rows.loc[rows["strategy"] == side, "ns_per_message"].astype(float) for side in ("alloc", "pool"))
+        alive = rows["messages_in_flight"].iloc[0] + rows["kept_count"].iloc[0]
+        sides[spelled_out(name), size, alive] = alloc, pool
+    found = by_size.ratios(["configuration", "bytes", "alive"], sides).drop(columns=["direction", "equivalent"])
+    return found.astype({"bytes": int}).sort_values(["configuration", "bytes"], ignore_index=True)
 
 
 def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -36,34 +46,68 @@ def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 def flags_table(profile: BatchProfile) -> pd.DataFrame:
     """Return the flags of the profile's JVMs: flag, what needs it, why, and to how many configurations it is given."""
-    asked = [key for part in (profile, *profile.groups.values()) for key in part.configurations]
-    rows = []
-    for key in dict.fromkeys(asked):
+    given: list[Flag] = []
+    for key in dict.fromkeys(key for part in (profile, *profile.groups.values()) for key in part.configurations):
         settings = Configuration.parse(key).model_dump(exclude_none=True)
         jvm = BatchSpec(**settings, strategy="pool", case="B", scale=profile.scale, packets=1).needs().jvm
-        flags = flags_of(jvm) if jvm else ()
-        rows += list(dict.fromkeys("-Xlog:..." if flag.startswith("-Xlog:") else flag for flag in flags))
-    reasons = [(flag, reason_of(flag).whose, reason_of(flag).why, rows.count(flag)) for flag in dict.fromkeys(rows)]
-    return pd.DataFrame(reasons, columns=["flag", "whose", "why", "configurations"]).sort_values("whose", kind="stable")
+        given += explained_flags(jvm, Path("gc.log"), Path("jit.log")) if jvm else ()
+    rows = pd.DataFrame(given, columns=["flag", "whose", "why"])
+    return rows.value_counts(sort=False).rename("configurations").reset_index().sort_values(["whose", "flag"])
 
 
-def windows(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return, by configuration and strategy, how many trials ended their warm-up how, after how many messages and
-    collections (medians), and what the first half minute costs over steady state (geometric mean)."""
-    done = cell_data.with_cost(trials).fillna({"window": "no collector", "warm_up": "by time"})
-    start = np.log((done["start_ns_per_packet"] / done["ns_per_packet"]).astype(float))
-    cells = done.assign(start=start).groupby(["configuration", "strategy", "window", "warm_up"], observed=True)
-    rows = cells.agg(
-        trials=("trial_id", "size"),
-        warmup_packets=("warmup_packets", "median"),
-        warmup_collections=("warmup_collections", "median"),
-        start_over_steady=("start", "mean"),
-    ).reset_index()
-    return rows.assign(start_over_steady=np.exp(rows["start_over_steady"]).round(2))
+_CELL = ["configuration", "case"]
+
+
+def minutes_of_host(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the steady trials of profile ``article`` at the published sizes, of the machine of ``trials``."""
+    found = counted(hosts.tables_of_hosts("batch", PROFILE).get("trials", trials.iloc[:0]))
+    return found[found["host_id"].isin(set(trials["host_id"])) & found["warm_up"].notna() & (found["scale"] == 1)]
+
+
+def _ratios(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return ``ratio`` of the geometric means of allocating over the pool, and ``n`` of the smaller side."""
+    done = cell_data.with_cost(trials[trials["strategy"].isin(["alloc", "pool"])])
+    done = done.assign(log=np.log(done["ns_per_packet"].astype(float)))
+    cells = done.groupby([*_CELL, "strategy"], observed=True)["log"].agg(["mean", "size"]).unstack("strategy").dropna()
+    ratio = np.exp(cells["mean", "alloc"] - cells["mean", "pool"])
+    return pd.DataFrame({"ratio": ratio, "n": np.minimum(cells["size", "alloc"], cells["size", "pool"]).astype(int)})
+
+
+def compared_with_minutes(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
+    """Return allocating over the pool in windows of both lengths, one row per configuration and messages alive.
+
+    Columns: ``configuration``, ``alive``, ``ratio`` (of the long trials' geometric means), ``n`` (long trials of the
+    smaller side), ``windows`` of the long trials, ``short_ratio``, ``same_side`` (of 1 as in short windows).
+    """
+    columns = ["configuration", "alive", "ratio", "n", "windows", "short_ratio", "same_side"]
+    if long.empty or short.empty:
+        return pd.DataFrame(columns=columns)
+    cells = long.assign(alive=long["queue_size"] + long["stored_count"]).groupby(_CELL, observed=True)
+    windows = cells["window"].agg(lambda each: " and ".join(sorted(set(each.dropna().astype(str)))))
+    found = _ratios(long).assign(alive=cells["alive"].first(), windows=windows)
+    found = found.join(_ratios(short)["ratio"].rename("short_ratio"), how="inner").reset_index()
+    found["configuration"] = found["configuration"].map(names_in(long))
+    found["same_side"] = (found["ratio"] > 1) == (found["short_ratio"] > 1)
+    return found.sort_values(["configuration", "alive"])[columns].reset_index(drop=True)
+
+
+def doubts(rungs: pd.DataFrame, long: pd.DataFrame) -> str:
+    """Return where runs of a minute (`compared_with_minutes`) put the other side ahead than the one that
+    `by_size.rungs` of the same machine show, in a sentence; empty without such runs."""
+    shown = rungs[rungs["verdict"].isin(by_size.SIDES)]
+    both = shown.merge(long, on=["configuration", "alive"], suffixes=("", "_long"))
+    if both.empty:
+        return ""
+    other = both[(both["ratio_long"] > 1) != (both["verdict"] == "pool")]
+    where = "; ".join(
+        f"{name} at {', '.join(f'{alive:,}' for alive in rows['alive'])}"
+        for name, rows in other.groupby("configuration", sort=False)
+    )
+    found = f"the other side is ahead: {where}" if where else "the same side is ahead at each of these sizes"
+    return f"In runs of a minute {found} (n = {int(both['n_long'].min())})."
 
 
 def summary(profile: str) -> str:
     """Return the answer of what a campaign of this profile left; runs nothing."""
-    return by_size.tally(
-        "All configurations and sizes", by_size.rungs(store.stored(STUDY.name, profile)[0]["trials"])
-    ).text
+    rungs = by_size.rungs(store.stored(STUDY.name, profile)[0]["trials"])
+    return by_size.tally("All configurations and sizes", rungs).text

@@ -13,18 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
-from allocpool.packets.batch import (
-    PUBLISHED_LAYOUTS,
-    BatchSpec,
-    Selection,
-    Sizes,
-    catalogue_of,
-    every_configuration,
-    plan_block,
-    rivals,
-    timed,
-)
-from allocpool.packets.columns import SCHEMAS, cost_of, summarise_batch, tidy_batch
+from allocpool.packets import batch, columns
 from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import TCP_ONE_IN
@@ -66,10 +55,10 @@ class ByBytes(BaseModel):
         )  # fmt: skip
 
 
-class BatchProfile(Sizes, Selection):
+class BatchProfile(batch.Sizes, batch.Selection):
     """A batch campaign: every configuration x strategy x case, ``blocks`` times, and the cells of some groups."""
 
-    groups: dict[str, Selection] = Field(
+    groups: dict[str, batch.Selection] = Field(
         default_factory=dict, description="more cells, such as the text's case A or other settings"
     )
     by_bytes: ByBytes | None = Field(default=None, description="as many bytes alive in fewer and larger messages")
@@ -77,13 +66,7 @@ class BatchProfile(Sizes, Selection):
 
 def plan_batch(profile: BatchProfile, machine: Machine) -> list[Planned]:
     """Return every configuration of the profile, block after block; rows that can't exist anywhere name the reason."""
-    selections = (profile, *profile.groups.values())
-    once = {item.spec: item for selection in selections for item in plan_block(profile, selection, 0)}
-    planned = [
-        Planned(item.spec.model_copy(update={"block": block}), item.unavailable)
-        for block in range(profile.blocks)
-        for item in once.values()
-    ]
+    planned = batch.plan_groups(profile, (profile, *profile.groups.values()))
     if profile.by_bytes:
         planned += your_workload.plan_messages(profile.by_bytes.workloads(profile.profile, profile.blocks), machine)
     return planned
@@ -92,34 +75,34 @@ def plan_batch(profile: BatchProfile, machine: Machine) -> list[Planned]:
 def questions(profile: BatchProfile, machine: Machine) -> list[Question[TrialSpec]]:
     """Return allocate or pool, for each configuration in each case, as primary; then the small pool against either, and
     allocate or pool by bytes a message."""
-    specs = timed(plan_batch(profile, machine))
-    published = [spec for spec in specs if spec.layout in PUBLISHED_LAYOUTS[spec.language]]
+    specs = batch.timed(plan_batch(profile, machine))
+    published = [spec for spec in specs if spec.layout in batch.PUBLISHED_LAYOUTS[spec.language]]
     by_bytes = profile.by_bytes.workloads(profile.profile, 1) if profile.by_bytes else None
     return [
-        *rivals(published, "alloc", "pool"),
-        *rivals(specs, "mix", "pool", primary=False),
-        *rivals(specs, "mix", "alloc", primary=False),
+        *batch.rivals(published, "alloc", "pool"),
+        *batch.rivals(specs, "mix", "pool", primary=False),
+        *batch.rivals(specs, "mix", "alloc", primary=False),
         *(your_workload.questions(by_bytes, machine) if by_bytes else ()),
     ]
 
 
 def catalogue(profile: BatchProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """Return one row per configuration of the study, with what the profile runs of it and why the rest is left out."""
-    every = (configuration.key for configuration in every_configuration())
-    return catalogue_of(profile.profile, profile.configurations, every, planned)
+    every = (configuration.key for configuration in batch.every_configuration())
+    return batch.catalogue_of(profile.profile, profile.configurations, every, planned)
 
 
 def tidy(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return the tables of packets, and table ``messages``: the trials by bytes a message."""
     packets = [record for record in records if record.spec["mode"] == "batch"]
     others = [record for record in records if record.spec["mode"] == "messages"]
-    return {**tidy_batch(packets), MESSAGES: messages.tidy_messages(others)["trials"]}
+    return {**columns.tidy_batch(packets), MESSAGES: messages.tidy_messages(others)["trials"]}
 
 
 def cost(record: TrialRecord) -> float | None:
     """Return the cost that decides: wall time of a packet, or of a message, ns."""
     if record.spec["mode"] == "batch":
-        return cost_of(record)
+        return columns.cost_of(record)
     return messages.summarise_messages(record).get("ns_per_message")
 
 
@@ -129,19 +112,17 @@ STUDY = Study(
     question="What does one packet cost when packets never stop coming?",
     modes=(
         Mode(
-            BatchSpec,
-            BatchMeasurement,
-            summarise_batch,
+            batch.BatchSpec, BatchMeasurement, columns.summarise_batch,
             "mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A scale=0.1 seconds=5",
         ),
     ),
     profile_model=BatchProfile,
     plan=plan_batch,
     tidy=tidy,
-    schemas={**SCHEMAS, MESSAGES: messages.TRIALS},
+    schemas={**columns.SCHEMAS, MESSAGES: messages.TRIALS},
     catalogue=catalogue,
     questions=questions,
     cost=cost,
     paced={"trials": "ns_per_packet", MESSAGES: "ns_per_message"},
     readable=READABLE,
-)
+)  # fmt: skip

@@ -133,6 +133,7 @@ def error_rates() -> list[tables.TableOrWords]:
         "equivalent": "equal ones shown not to matter", "open": "inconclusive",
     }  # fmt: skip
     wrong = wrong[wrong["n"].isin(_SHOWN_SIZES)].rename(columns={"disturbance": "noise besides", "n": "up to n ="})
+    occurring = {name: name for name in claims.OUTCOMES if outcomes[name].any()}
     found = found.rename(columns={"ratio": "true ratio"})
     return [
         tables.plain_table(
@@ -160,7 +161,7 @@ def error_rates() -> list[tables.TableOrWords]:
             f"{proof.COMPARISONS} comparisons, half of them of equal configurations, in {proof.MINUTES} minutes.",
         ),
         tables.plain_table(
-            _shares(outcomes, ["orderings", "truth", "n"], {name: name for name in claims.OUTCOMES}),
+            _shares(outcomes, ["orderings", "truth", "n"], occurring),
             "What becomes of a claim", f"Orderings that are so are {proof.FACTOR:g} apart.",
         ),
     ]  # fmt: skip

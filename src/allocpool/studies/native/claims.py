@@ -10,30 +10,19 @@ import pandas as pd
 
 from allocpool import decisions
 from allocpool.evidence import claims
-from allocpool.evidence.claims import (
-    AS_PUBLISHED,
-    OTHER_WAY,
-    Claim,
-    Equality,
-    Evidence,
-    Missing,
-    Ordering,
-    Verdict,
-    no_figures,
-)
+from allocpool.evidence.claims import Claim, Equality, Evidence, Missing, Ordering, Verdict
 from allocpool.evidence.declared import sentence
 from allocpool.evidence.trials import NOT_PART, counted
 from allocpool.packets.comparisons import IN_CPP
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
 
-WITHOUT_ALLOCATION = ("flat", "slab")
-"""Layouts of C++ in which a pooled packet and its parse results are never made anew."""
 SAME_WITHIN = 0.05
 """Work per packet that differs by no more is the same."""
 _WORK = ("instructions", "data_accesses")
 _MISSES = ("llc_misses", "l2_misses", "l1d_misses")
 """The misses of the outermost cache that was counted are the memory that was touched."""
+_NONE = pd.Series(dtype=float)
 _FIGURES = ["ratio", "low", "high", "trials", "p", "p_against", "shown"]
 
 
@@ -43,8 +32,9 @@ def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
     What is simulated is exact; what a processor counts is judged over trials, as any measurement. Of the two fuller
     cases only the work is compared: what exceeds the caches in both misses them as often.
     """
-    mine = counters[counters["per_packet"].notna() & (counters["language"] == "cpp")]
-    mine = mine[mine["layout"].isin(WITHOUT_ALLOCATION) & (mine["strategy"] == "pool")]
+    # In these layouts of C++ a pooled packet and its parse results are never made anew.
+    where = (counters["language"] == "cpp") & counters["layout"].isin(["flat", "slab"])
+    mine = counters[where & counters["per_packet"].notna() & (counters["strategy"] == "pool")]
     rows: list[dict[str, Any]] = []
     missing = [] if len(mine) else [Missing("events of C++ without allocation", "nothing was counted")]
     for (configuration, counter), group in mine.groupby(["configuration", "counter"], observed=True):
@@ -67,13 +57,9 @@ def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
 def _compared(events: dict[tuple[str, str], pd.Series], light: str, heavy: str) -> list[str]:
     """The events that count work; over little alive also the misses of the outermost cache that the fuller case misses.
     Where the other one misses none, one is taken for it: the ratio is a bound."""
-    both = [
-        event
-        for event in (*_WORK, *_MISSES)
-        if (light, event) in events and (heavy, event) in events and (events[heavy, event] > 0).any()
-    ]
-    misses = [event for event in both if event in _MISSES][:1] if light == "A" else []
-    return [event for event in both if event in _WORK] + misses
+    both = [name for name in (*_WORK, *_MISSES) if (light, name) in events and events.get((heavy, name), _NONE).any()]
+    misses = [name for name in both if name in _MISSES][:1] if light == "A" else []
+    return [name for name in both if name in _WORK] + misses
 
 
 def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact_from: float | None) -> dict[str, Any]:
@@ -82,7 +68,7 @@ def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact_from: float | 
     if exact_from is not None:
         ratio = float(heavy.mean() / max(light.mean(), exact_from))
         as_said = abs(ratio - 1) <= SAME_WITHIN if same else ratio > 1 + SAME_WITHIN
-        return {"ratio": ratio, "trials": len(heavy), "shown": AS_PUBLISHED if as_said else OTHER_WAY}
+        return {"ratio": ratio, "trials": len(heavy), "shown": claims.AS_PUBLISHED if as_said else claims.OTHER_WAY}
     compared = decisions.compare(heavy[heavy > 0], light[light > 0], 1 + SAME_WITHIN)
     expected = (Equality if same else Ordering)("fuller", "emptier", compared)
     return dict(claims.of_orderings([expected]).rows.iloc[0][_FIGURES])
@@ -91,7 +77,7 @@ def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact_from: float | 
 NATIVE_CLAIMS: tuple[Claim[pd.DataFrame], ...] = (
     Claim(
         "cache-only", "Without any allocation, the cases differ only by the memory that is touched.", ARTICLE,
-        _only_memory_differs, sentence, needs_all=True, published=no_figures, set_ups=(IN_CPP,),
+        _only_memory_differs, sentence, needs_all=True, published=claims.no_figures, set_ups=(IN_CPP,),
     ),
 )  # fmt: skip
 

@@ -16,7 +16,6 @@ from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.specs import PacketsSpec
 
 Counter = Literal["hardware", "simulated"]
-COUNTERS: tuple[Counter, ...] = ("hardware", "simulated")
 EVENTS = {
     "cycles": "processor cycles in user mode",
     "instructions": "instructions in user mode",

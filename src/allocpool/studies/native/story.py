@@ -1,4 +1,4 @@
-"""What the native study shows: gains of optimisation steps. All ratios of one table are decided together."""
+"""What the native study shows: what each optimisation step buys. All ratios of one table are decided together."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from itertools import product
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from allocpool import decisions, stats
 from allocpool.campaign import store
+from allocpool.evidence.style import GREY, GRID, INK, by_panel, finish, log_axes, nothing
 from allocpool.evidence.trials import records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.specs import CASES, Configuration
 from allocpool.packets.strategies import Language
-from allocpool.packets.tables import comparison_table
+from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.native.study import STUDY, NativeProfile, optimisation_steps
 
 POOLED = "pool"
@@ -27,11 +29,11 @@ def in_groups(
 ) -> pd.DataFrame:
     """Return the rows (with configuration and strategy) of these groups of the profile, none of a group that it lacks;
     for comparison those of the ``others`` (configurations as keys) that pool."""
-    chosen = [profile.groups[name] for name in groups if name in profile.groups]
-    wanted = [pair for group in chosen for pair in product(group.configurations, group.strategies)]
-    labels = [(Configuration.parse(key).label, strategy) for key, strategy in [*wanted, *product(others, [POOLED])]]
-    pairs = pd.MultiIndex.from_frame(rows[["configuration", "strategy"]])
-    return rows[pairs.isin(labels)]
+    wanted = {(key, POOLED) for key in others}
+    for group in (profile.groups[name] for name in groups if name in profile.groups):
+        wanted |= set(product(group.configurations, group.strategies))
+    labels = [(Configuration.parse(key).label, strategy) for key, strategy in wanted]
+    return rows[pd.MultiIndex.from_frame(rows[["configuration", "strategy"]]).isin(labels)]
 
 
 def steps_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -42,31 +44,54 @@ def steps_table(trials: pd.DataFrame) -> pd.DataFrame:
     gains and all ratios to the first step are decided together. A step without a finished trial has no row; the next
     one is compared with the last that has.
     """
-    rows: list[dict[str, object]] = []
+    rows: list[tuple[object, ...]] = []
     pairs: list[tuple[pd.Series, pd.Series]] = []
+    costs, later = cell_data.costs_by_cell(trials), []
     for language, case in product(LANGUAGES, CASES):
         before: list[pd.Series] = []
         for step, key in optimisation_steps(language).items():
-            own = cell_data.by_block(trials, Configuration.parse(key).label, POOLED, case)
-            if own.empty:
+            own = costs.get((Configuration.parse(key).label, POOLED, case))
+            if own is None:
                 continue
+            if before:
+                later.append(len(rows))
+                pairs += [(before[-1], own), (own, before[0])]
             cost = stats.geometric_interval(own)
-            rows.append({
-                "language": LANGUAGES[language], "case": case, "step": step.replace("_", " "), "ns": cost.estimate,
-                "low": cost.low, "high": cost.high, "n": cost.trials,
-            })  # fmt: skip
-            pairs += [(before[-1], own), (own, before[0])] if before else []
+            words = (LANGUAGES[language], case, step.replace("_", " "))
+            rows.append((*words, cost.estimate, cost.low, cost.high, cost.trials))
             before.append(own)
     table = pd.DataFrame(rows, columns=["language", "case", "step", "ns", "low", "high", "n"])
     compared = decisions.compare_together(pairs)
     facts = [
-        {"gain": gain.decision.ratio, "gain_text": gain.text(), "of_first_text": of_first.text(),
-         "hides": gain.decision.remark or None,
-         "verdict": {1: PAYS, -1: COSTS}.get(gain.direction, NO_GAIN if gain.equivalent else OPEN)}
+        (gain.decision.ratio, gain.text(), of_first.text(), gain.decision.remark or None,
+         {1: PAYS, -1: COSTS}.get(gain.direction, NO_GAIN if gain.equivalent else OPEN))
         for gain, of_first in zip(compared[::2], compared[1::2], strict=True)
     ]  # fmt: skip
-    later = table.index[table.duplicated(["language", "case"])]
     return table.join(pd.DataFrame(facts, later, ["gain", "gain_text", "of_first_text", "hides", "verdict"]))
+
+
+def step_gains(table: pd.DataFrame) -> Figure:
+    """Draw the cost of each optimisation step in ns/packet, a panel for each case and language, with its gain; of
+    `steps_table`."""
+    if table.empty:
+        return nothing("no optimisation step has been measured yet")
+    rows = table.assign(panel=table["language"] + ", case " + table["case"], strategy="pool")
+    order = cell_data.present((name.replace("_", " ") for name in optimisation_steps("cpp")), table["step"])
+    shown = list(rows.sort_values(["case", "language"])["panel"].unique())
+    grid = points(
+        rows, "ns", order, {"pool": STRATEGY_STYLE["pool"]},
+        "ns per packet (log scale); after ÷ the gain of the step (grey: inconclusive)", y="step", col="panel",
+        col_order=shown, columns=2,
+    )  # fmt: skip
+    for _, axis, mine in by_panel(grid, rows):
+        axis.plot(mine["ns"], mine["step"].map(order.index), color=GRID, linewidth=1.2, zorder=1)
+        for row in records(mine):
+            gain = "" if pd.isna(row.gain) else f" \u00f7 {stats.significant(row.gain, 2)}"
+            colour = GREY if str(row.gain_text).startswith("inconclusive") else INK
+            axis.annotate(f"{stats.significant(row.ns)}{gain}", (1, order.index(row.step)), xytext=(4, 0), va="center",
+                          color=colour, xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
+    log_axes(grid, "x", table["ns"], 2, most=1)
+    return finish(grid, f"Cost of a pooled packet by optimisation step: {'; '.join(shown)}.")
 
 
 def verdict(trials: pd.DataFrame) -> str:
@@ -74,10 +99,8 @@ def verdict(trials: pd.DataFrame) -> str:
     counts = steps_table(trials)[["case", "verdict"]].value_counts(sort=False).reset_index()
     found = [f"{row.count} {row.verdict} in case {row.case}" for row in records(counts)]
     steps = f"**Optimisation steps:** {', '.join(found) or by_size.NOT_MEASURED}."
-    cpp = trials[trials["language"] == "cpp"]
-    rows = comparison_table(trials)
-    rows = rows[rows["configuration"].isin(set(cpp["configuration"]))]
-    rows = rows.assign(verdict=[by_size.verdict_of(row.n, row.direction, row.equivalent) for row in records(rows)])
+    rows = by_size.comparison_table(trials)
+    rows = rows[rows["configuration"].isin(set(trials.loc[trials["language"] == "cpp", "configuration"]))]
     return f"{by_size.tally('C++', rows).text}  \n{steps}"
 
 

@@ -1,8 +1,7 @@
 """Study 4, native: how far is pooling from what the hardware allows, and what does each optimisation step buy?
 
-Trials of mode batch, in named groups: the *steps* from layout ``flat`` to ``slab``, *allocators* that serve ``new``,
-memory *resources* in its place; Java's flat layouts on every kind of collector, what *options* of the JVM change, what
-no collection costs, and the pools of *libraries*. Trials of mode counters count events per packet.
+Trials of mode batch, in named groups: steps from layout ``flat`` to ``slab``, allocators, Java's flat layouts, options
+of the JVM, the pools of libraries. Trials of mode counters count events per packet.
 """
 
 from __future__ import annotations
@@ -15,12 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
-from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_block, rivals, timed
+from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_groups, rivals, timed
 from allocpool.packets.columns import cost_of
 from allocpool.packets.labels import READABLE
-from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS, STEPS
 from allocpool.packets.specs import ALLOCATORS, RESOURCES, Case, Configuration, ConfigurationKey
-from allocpool.packets.strategies import Language, StrategyName
+from allocpool.packets.strategies import JAVA_LAYOUTS, LAYOUTS, STEPS, Language, StrategyName
 from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.native.measurement import CountersMeasurement
 from allocpool.studies.native.specs import Counter, CountersSpec
@@ -29,8 +27,8 @@ from allocpool.trial.spec import TrialSpec
 
 
 class CountersSelection(BaseModel):
-    """What is counted: every configuration x strategy x case; by simulation once, which is exact, and by the processor
-    in every block, as any measurement."""
+    """Every configuration x strategy x case that is counted: by simulation once, which is exact, by the processor in
+    every block."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -48,39 +46,30 @@ class NativeProfile(Sizes):
     counters: CountersSelection | None = None
 
 
-SEPARATE = "separate"
-"""Before the first step: each buffer is a separate allocation."""
-
-
 def optimisation_steps(language: Language) -> dict[str, str]:
-    """Return configuration keys by the step that each adds to the one before, from buffers apart to one region with all
-    steps.
+    """Return configuration keys by the step that each adds to the one before, from separate buffers to one region with
+    all steps.
 
     Java has no ``inline``: its buffers are slices of one direct buffer. Its huge pages are an option of the JVM.
     """
-    keys = {SEPARATE: "java/native/g1/25"} if language == "java" else {
-        SEPARATE: "cpp/flat/glibc", STEPS[0]: "cpp/flat/glibc/inline",
-    }  # fmt: skip
-    base = "cpp/slab/glibc" if language == "cpp" else "java/flat/g1/25"
+    cpp = language == "cpp"
+    keys = {"separate": "cpp/flat/glibc" if cpp else "java/native/g1/25"}
+    keys |= {STEPS[0]: "cpp/flat/glibc/inline"} if cpp else {}
+    base = "cpp/slab/glibc" if cpp else "java/flat/g1/25"
     for count in range(1, len(STEPS)):
-        on = [step for step in STEPS[1 : count + 1] if language == "cpp" or step != "huge_pages"]
-        pages = "/large_pages" if language == "java" and count >= STEPS.index("huge_pages") else ""
+        on = [step for step in STEPS[1 : count + 1] if cpp or step != "huge_pages"]
+        pages = "" if cpp or count < STEPS.index("huge_pages") else "/large_pages"
         keys[STEPS[count]] = Configuration.parse(f"{base}/{'+'.join(on)}{pages}").key
     return keys
 
 
 def plan_native(profile: NativeProfile, _machine: Machine) -> list[Planned]:
     """Plan what is counted, then every configuration of every group, block after block."""
-    planned = [*_counted(profile)]
-    for block in range(profile.blocks):
-        once = {item.spec: item for group in profile.groups.values() for item in plan_block(profile, group, block)}
-        planned += list(once.values())
-    return planned
+    return [*_counted(profile), *plan_groups(profile, profile.groups.values())]
 
 
 def _counted(profile: NativeProfile) -> Iterator[Planned]:
-    asked = profile.counters
-    if asked is None:
+    if (asked := profile.counters) is None:
         return
     counters: dict[Counter, tuple[str, ...]] = {"hardware": asked.hardware, "simulated": asked.simulated}
     for counter, keys in counters.items():
@@ -135,9 +124,7 @@ STUDY = Study(
     question="How far is pooling from what the hardware allows?",
     modes=(
         Mode(
-            CountersSpec,
-            CountersMeasurement,
-            summarise_counters,
+            CountersSpec, CountersMeasurement, summarise_counters,
             "mode=counters counter=simulated layout=slab strategy=pool case=B scale=0.1 packets=1000000",
         ),
     ),
@@ -150,4 +137,4 @@ STUDY = Study(
     cost=cost_of,
     paced={"trials": "ns_per_packet"},
     readable=READABLE,
-)
+)  # fmt: skip

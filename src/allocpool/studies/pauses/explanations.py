@@ -12,8 +12,7 @@ from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablatio
 from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.evidence.declared import CellOrdering, Cells
 from allocpool.packets.cells import CONFIGURATION
-from allocpool.packets.changes import Change, facts_of, on_both
-from allocpool.packets.comparisons import Cell
+from allocpool.packets.comparisons import Cell, Change, facts_of, on_both
 from allocpool.studies.pauses.claims import PAUSES_CLAIMS, cells_of, collected
 from allocpool.studies.pauses.story import per_trial
 

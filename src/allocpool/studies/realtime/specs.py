@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from allocpool.packets.laps import LAPS, lap_packets
+from allocpool.packets.measurement import LAPS, lap_packets
 from allocpool.packets.specs import PacketsSpec, packets_to_fill
 from allocpool.trial.spec import Needs
 

@@ -22,7 +22,7 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets import specs as packets
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_configuration, plan_block
 from allocpool.packets.labels import READABLE
-from allocpool.packets.laps import COLLECTIONS
+from allocpool.packets.measurement import COLLECTIONS
 from allocpool.packets.specs import Case, Configuration, ConfigurationKey
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees

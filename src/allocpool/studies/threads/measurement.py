@@ -47,3 +47,17 @@ class ThreadsMeasurement(TypedDict):
 
 class ThreadsOutcome(Outcome, ThreadsMeasurement):
     """What the process of such a trial returns."""
+
+
+class SharingMeasurement(TypedDict):
+    """Of mode ``threads_sharing``; the checksum is over all packets."""
+
+    misses: dict[str, dict[str, int]]
+    """Of all threads by what the code was doing (``PLACES`` in ``tables``), and by kind (``allocpool_sharing.h``)."""
+    received: int
+    freed: int
+    remote_frees: int
+    checksum: str
+
+
+class SharingOutcome(Outcome, SharingMeasurement): ...

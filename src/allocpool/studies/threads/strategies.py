@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Literal
 
 from allocpool.errors import OneOf
@@ -61,33 +60,31 @@ def _library(name: str, means: str, shared: Shared, colour: str, library: str, l
     return Strategy(name, means, shared, colour, ("java",), layouts=layouts, library=library)
 
 
-STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
-    {
-        row.name: row
-        for row in (
-            Strategy("alloc", "a fresh message each time", "nothing", packets.STRATEGIES["alloc"].colour),
-            Strategy("locked", "one stack under a lock", "all", "#4d4dff"),
-            Strategy("stack", "one lock-free stack, tagged", "all", "#0072b2"),
-            Strategy("mpmc", "one ring for many producers and consumers", "all", "#56b4e9"),
-            Strategy("cached", "a cache for each thread over a shared depot", "depot", "#009e73", topologies=PLATFORM),
-            Strategy("owner", "back to the owner, in batches", "returns", "#cc79a7", topologies=PLATFORM),
-            Strategy("recycle", "a ring of free messages between two threads", "rings", "#8f4a76", topologies=PLATFORM),
-            Strategy("copy_on_keep", "the ring is the memory; what is kept is copied", "nothing", "#e69f00",
-                     topologies=PLATFORM),
-            Strategy("thread_local", "a pool for each thread that frees", "nothing", "#8c6d31"),
-            _library("netty_pooled", "Netty's pooled allocator", "depot", "#66a61e", "Netty", ("native",)),
-            _library("netty_unpooled", "Netty's allocator without a pool", "nothing", "#e7298a", "Netty", ("native",)),
-            _library("netty_adaptive", "Netty's adaptive allocator", "depot", "#a6761d", "Netty", ("native",)),
-            _library("netty_recycler", "Netty's recycler of objects", "returns", "#1b9e77", "Netty", ("heap",)),
-            _library("agrona", "Agrona's queue as a pool", "all", "#7570b3", "Agrona", LAYOUTS["java"]),
-            _library("jctools", "JCTools' queue as a pool", "all", "#e6ab02", "JCTools", LAYOUTS["java"]),
-            _library("commons_pool", "Commons Pool", "all", "#666666", "Commons Pool", LAYOUTS["java"]),
-            _library("stormpot", "Stormpot", "depot", "#999999", "Stormpot", LAYOUTS["java"]),
-        )
-    }
-)  # fmt: skip
+STRATEGIES: Mapping[str, Strategy] = {
+    row.name: row
+    for row in (
+        Strategy("alloc", "a fresh message each time", "nothing", packets.STRATEGIES["alloc"].colour),
+        Strategy("locked", "one stack under a lock", "all", "#4d4dff"),
+        Strategy("stack", "one lock-free stack, tagged", "all", "#0072b2"),
+        Strategy("mpmc", "one ring for many producers and consumers", "all", "#56b4e9"),
+        Strategy("cached", "a cache for each thread over a shared depot", "depot", "#009e73", topologies=PLATFORM),
+        Strategy("owner", "back to the owner, in batches", "returns", "#cc79a7", topologies=PLATFORM),
+        Strategy("recycle", "a ring of free messages between two threads", "rings", "#8f4a76", topologies=PLATFORM),
+        Strategy("copy_on_keep", "the ring is the memory; what is kept is copied", "nothing", "#e69f00",
+                 topologies=PLATFORM),
+        Strategy("thread_local", "a pool for each thread that frees", "nothing", "#8c6d31"),
+        _library("netty_pooled", "Netty's pooled allocator", "depot", "#66a61e", "Netty", ("native",)),
+        _library("netty_unpooled", "Netty's allocator without a pool", "nothing", "#e7298a", "Netty", ("native",)),
+        _library("netty_adaptive", "Netty's adaptive allocator", "depot", "#a6761d", "Netty", ("native",)),
+        _library("netty_recycler", "Netty's recycler of objects", "returns", "#1b9e77", "Netty", ("heap",)),
+        _library("agrona", "Agrona's queue as a pool", "all", "#7570b3", "Agrona", LAYOUTS["java"]),
+        _library("jctools", "JCTools' queue as a pool", "all", "#e6ab02", "JCTools", LAYOUTS["java"]),
+        _library("commons_pool", "Commons Pool", "all", "#666666", "Commons Pool", LAYOUTS["java"]),
+        _library("stormpot", "Stormpot", "depot", "#999999", "Stormpot", LAYOUTS["java"]),
+    )
+}  # fmt: skip
 """Every strategy by its name, in the order of tables."""
-LABELS: Mapping[str, str] = MappingProxyType({row.name: row.label for row in STRATEGIES.values()})
+LABELS = {row.name: row.label for row in STRATEGIES.values()}
 BEST_KNOWN = ("owner", "netty_pooled", "locked")
 """The pool that allocation is first compared with, the first of these that there is: what mimalloc's design gives, what
 users of Netty have, and for virtual threads, which own nothing, one for all."""

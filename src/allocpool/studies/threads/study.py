@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -20,25 +20,16 @@ from allocpool.packets.labels import READABLE
 from allocpool.packets.specs import Case
 from allocpool.studies.realtime.adaptive import AdaptiveJudge, Seen, next_interval, shown_by
 from allocpool.studies.realtime.specs import HIGHEST_INTERVAL_NS, LOWEST_INTERVAL_NS
-from allocpool.studies.threads.measurement import ThreadsMeasurement
-from allocpool.studies.threads.sharing import SharingMeasurement
+from allocpool.studies.threads import tables
+from allocpool.studies.threads.measurement import SharingMeasurement, ThreadsMeasurement
 from allocpool.studies.threads.specs import (
     FIRST_WITH_VIRTUAL_THREADS,
     MOST_THREADS,
     UNPADDED,
     SharingSpec,
     ThreadsSpec,
-    WorkersSpec,
 )
 from allocpool.studies.threads.strategies import BEST_KNOWN, LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
-from allocpool.studies.threads.tables import (
-    SCHEMAS,
-    cost_of,
-    seen_in,
-    summarise_sharing,
-    summarise_threads,
-    tidy_threads,
-)
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
@@ -46,9 +37,7 @@ FIRST_ASKED = 2
 """Threads of the primary questions: as few as share anything, and as many as most machines have."""
 PLACED = 15
 """Adaptive trials of a cell before a question asks for more."""
-
-
-_JAVA, _CPP = ("layout", "collector", "runtime"), ("layout", "allocator")
+_FORMS = {"java": ("layout", "collector", "runtime"), "cpp": ("layout", "allocator")}
 
 
 class Group(BaseModel):
@@ -57,7 +46,7 @@ class Group(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     topologies: tuple[Topology, ...] = Field(min_length=1)
-    threads: tuple[int, ...] = Field(min_length=1, description="workers; more than there are processors only if stated")
+    threads: tuple[Annotated[int, Field(ge=1, le=MOST_THREADS)], ...] = Field(min_length=1, description="workers")
     java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
     cpp: tuple[str, ...] = Field(default=(), description="LAYOUT/ALLOCATOR")
     strategies: tuple[StrategyName, ...] = Field(min_length=1)
@@ -78,8 +67,6 @@ class Group(BaseModel):
             raise ValueError("give java: [LAYOUT/COLLECTOR/RUNTIME, ...] or cpp: [LAYOUT/ALLOCATOR, ...]")
         if self.simulated and self.java:
             raise ValueError("a simulated cache sees C++ alone: give cpp: [LAYOUT/ALLOCATOR, ...] without java")
-        if wrong := [count for count in self.threads if not 1 <= count <= MOST_THREADS]:
-            raise ValueError(f"threads are 1 to {MOST_THREADS}, not {', '.join(map(str, wrong))}")
         for settings in self.configurations():
             if settings["layout"] not in LAYOUTS[settings["language"]]:
                 raise ValueError(why_not(settings["language"], "sharded", settings["layout"], "alloc"))
@@ -89,8 +76,8 @@ class Group(BaseModel):
 
     def configurations(self) -> Iterator[dict[str, Any]]:
         """Yield the settings of each configuration."""
-        for language, form, texts in (("java", _JAVA, self.java), ("cpp", _CPP, self.cpp)):
-            for text in texts:
+        for language, form in _FORMS.items():
+            for text in getattr(self, language):
                 words: list[Any] = text.split("/")
                 if len(words) != len(form) or (language == "java" and not words[-1].isdigit()):
                     raise ValueError(f"{text!r} is not {'/'.join(form).upper()}, for example heap/g1/25 or heap/glibc")
@@ -121,11 +108,10 @@ def plan_threads(profile: ThreadsProfile, machine: Machine) -> list[Planned]:
     """Return every configuration in every block; those with more threads than processors say so."""
     cores = profile.cores or machine.cores
     crowded = {
-        (topology, threads)
+        pair
         for group in profile.groups.values()
         if group.crowded
-        for topology in group.topologies
-        for threads in group.threads
+        for pair in itertools.product(group.topologies, group.threads)
     }
     planned = []
     for block in range(profile.blocks):
@@ -134,7 +120,7 @@ def plan_threads(profile: ThreadsProfile, machine: Machine) -> list[Planned]:
     return planned
 
 
-def _too_many(spec: WorkersSpec, cores: int, crowded: Collection[tuple[str, int]]) -> str | None:
+def _too_many(spec: ThreadsSpec | SharingSpec, cores: int, crowded: Collection[tuple[str, int]]) -> str | None:
     if spec.processors <= cores:
         return None
     if spec.interval_ns is not None:
@@ -145,11 +131,9 @@ def _too_many(spec: WorkersSpec, cores: int, crowded: Collection[tuple[str, int]
     return f"{spec.threads} threads{receiver} are more than the {cores} processors of this machine"
 
 
-def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[WorkersSpec]:
-    shared: dict[str, Any] = {
-        "block": block, "case": group.case, "scale": profile.scale, "seconds": profile.seconds,
-        "warmup_seconds": profile.warmup_seconds,
-    }  # fmt: skip
+def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[ThreadsSpec | SharingSpec]:
+    shared: dict[str, Any] = {name: getattr(profile, name) for name in ("scale", "seconds", "warmup_seconds")}
+    shared |= {"block": block, "case": group.case}
     for cell in group.cells():
         spacings = (True, False) if group.unpadded and cell["strategy"] in UNPADDED else (True,)
         if group.simulated:
@@ -176,7 +160,7 @@ def place_trial(
     if not isinstance(cell, ThreadsSpec) or cell.interval_ns is None:
         goes_on = block < profile.blocks or profile.schedule == "sequential"
         return cell.model_copy(update={"block": block}) if goes_on else None
-    seen = [each for record in earlier if record.status == "ok" and (each := seen_in(record))]
+    seen = [each for record in earlier if record.status == "ok" and (each := tables.seen_in(record))]
     if not seen and sum(record.status != "ok" for record in earlier) >= GIVEN_UP_AFTER:
         return None
     return cell.model_copy(update={"block": block, "interval_ns": _next_interval(seen)})
@@ -196,27 +180,19 @@ def questions(profile: ThreadsProfile, machine: Machine) -> list[Question[TrialS
         if spec in placed or (spec.interval_ns is None and spec.padded and not spec.counted):
             alike = spec.model_copy(update={"strategy": "", "pool_size": 0, "direct_mb": 0, "heap_mb": 0})
             cells.setdefault(alike, {})[spec.strategy] = spec
-    return [
-        _question(by_strategy["alloc"], pool, name == best)
-        for by_strategy in cells.values()
-        if "alloc" in by_strategy
-        for best in [next((name for name in BEST_KNOWN if name in by_strategy), None)]
-        for name, pool in by_strategy.items()
-        if STRATEGIES[name].is_pool
-    ]
-
-
-def _question(alloc: ThreadsSpec, pool: ThreadsSpec, is_best_known: bool) -> Question[TrialSpec]:
-    if pool.interval_ns is None:
-        return Question(alloc, pool, primary=is_best_known and pool.threads == FIRST_ASKED)
-    return Question(
-        alloc,
-        pool,
-        primary=False,
-        judge=AdaptiveJudge(0.0),
-        fewest=PLACED,
-        about="minimum sustainable inter-arrival time",
-    )
+    asked: list[Question[TrialSpec]] = []
+    about, judge = "minimum sustainable inter-arrival time", AdaptiveJudge(0.0)
+    for by_strategy in cells.values():
+        alloc = by_strategy.get("alloc")
+        best = next((name for name in BEST_KNOWN if name in by_strategy), None)
+        for name, pool in by_strategy.items():
+            if alloc is None or not STRATEGIES[name].is_pool:
+                continue
+            if pool.interval_ns is None:
+                asked.append(Question(alloc, pool, primary=name == best and pool.threads == FIRST_ASKED))
+            else:
+                asked.append(Question(alloc, pool, primary=False, judge=judge, fewest=PLACED, about=about))
+    return asked
 
 
 def catalogue(profile: ThreadsProfile, planned: Sequence[Planned]) -> pd.DataFrame:
@@ -248,27 +224,23 @@ STUDY = Study(
     question="With many threads, who frees what another one allocated, and what does that cost?",
     modes=(
         Mode(
-            ThreadsSpec,
-            ThreadsMeasurement,
-            summarise_threads,
+            ThreadsSpec, ThreadsMeasurement, tables.summarise_threads,
             "mode=threads topology=sharded threads=2 language=java layout=heap strategy=alloc runtime=25 collector=g1 "
             "case=B scale=0.1 packets=2000000",
         ),
         Mode(
-            SharingSpec,
-            SharingMeasurement,
-            summarise_sharing,
+            SharingSpec, SharingMeasurement, tables.sharing_row,
             "mode=threads_sharing topology=pipeline threads=2 strategy=mpmc padded=false",
         ),
     ),
     profile_model=ThreadsProfile,
     plan=plan_threads,
-    tidy=tidy_threads,
-    schemas=SCHEMAS,
+    tidy=tables.tidy_threads,
+    schemas=tables.SCHEMAS,
     catalogue=catalogue,
     questions=questions,
-    cost=cost_of,
+    cost=tables.cost_of,
     paced={"trials": "cpu_ns_per_packet"},
     adaptive=place_trial,
     readable=replace(READABLE, cost="cpu_ns_per_message"),
-)
+)  # fmt: skip

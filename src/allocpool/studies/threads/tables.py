@@ -10,32 +10,12 @@ import pandas as pd
 from pandera.pandas import Column, DataFrameSchema
 
 from allocpool import percentiles
-from allocpool.campaign.tidy import (
-    COUNT,
-    CPU,
-    GC_COLUMNS,
-    POSITIVE,
-    TRIAL_COLUMNS,
-    Row,
-    Rows,
-    choice,
-    cpu_rows,
-    drift_percent,
-    frames,
-    gc_row,
-    ns_per_item,
-    number,
-    read_trial,
-    text,
-    trial_row,
-    whole,
-)
+from allocpool.campaign import tidy
+from allocpool.campaign.tidy import COUNT, POSITIVE, Row, Rows, choice, number, read_trial, text, whole
 from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import Language
 from allocpool.studies.realtime.adaptive import Seen
-from allocpool.studies.realtime.measurement import RingCounters
-from allocpool.studies.threads.measurement import ThreadsMeasurement, Ticked
-from allocpool.studies.threads.sharing import SharingMeasurement
+from allocpool.studies.threads.measurement import SharingMeasurement, ThreadsMeasurement, Ticked
 from allocpool.studies.threads.specs import configuration_of
 from allocpool.studies.threads.strategies import STRATEGIES, TOPOLOGIES
 from allocpool.trial.record import TrialRecord
@@ -94,7 +74,7 @@ _SIMULATED = (
 )  # fmt: skip
 TRIALS = DataFrameSchema(
     {
-        **TRIAL_COLUMNS,
+        **tidy.TRIAL_COLUMNS,
         **_STATED,
         **{f"{event}_per_packet": number(what) for event, what in EVENTS.items()},
         "loss_ratio": number("real time: ticks lost over ticks generated, after the warm-up"),
@@ -110,7 +90,7 @@ TRIALS = DataFrameSchema(
         "peak_rss_mb": number("peak resident memory of the process, MiB"),
         "safepoints": whole("stops of all threads in the measured window; empty without a JVM"),
         "reaching_max_ms": number("the longest time from asking for a stop until the last thread stood, ms"),
-        **GC_COLUMNS,
+        **tidy.GC_COLUMNS,
         **{name: whole(what, None if name == "pooled" else COUNT) for name, what in COUNTS.items()},
         "checksum": text("sum over all packets: the same in every row of equal packets and seed", nullable=True),
         "seed": text("of contents, flows and stores"),
@@ -142,7 +122,7 @@ PLACES = {
 """What the code was doing when a line was missing."""
 SHARING = DataFrameSchema(
     {
-        **TRIAL_COLUMNS,
+        **tidy.TRIAL_COLUMNS,
         **{name: _STATED[name] for name in _SIMULATED},
         "turn": Column("int64", POSITIVE, description="accesses of a thread before another one's turn, in the mean"),
         "packets": whole("packets that count"),
@@ -160,58 +140,50 @@ SHARING = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS, "sharing": SHARING}
+SCHEMAS = {"trials": TRIALS, "cpu": tidy.CPU, "rings": RINGS, "sharing": SHARING}
 
 
 def _stated(record: TrialRecord, names: Iterable[str]) -> Row:
-    settings = {name: record.spec.get(name) for name in names}
-    return {**trial_row(record), **settings, "configuration": configuration_of(record.spec)}
+    settings = {**tidy.trial_row(record), **tidy.pick(names, record.spec)}
+    return {**settings, "configuration": configuration_of(record.spec)}
 
 
-def _sharing_row(record: TrialRecord) -> Row:
+def sharing_row(record: TrialRecord) -> Row:
+    """Return a trial before a simulated cache as a row of table ``sharing``."""
     row = _stated(record, (*_SIMULATED, "turn"))
     measured = read_trial(record, SharingMeasurement).measurement
     if measured is None:
         return row
-    packets = record.spec["packets"] - record.spec["fill"]
-    row |= {"packets": packets, "checksum": measured["checksum"], "coherence_misses_per_packet": 0.0}
-    row["cold_misses_per_packet"] = sum(misses["cold_misses"] for misses in measured["misses"].values()) / packets
+    packets, misses = record.spec["packets"] - record.spec["fill"], measured["misses"]
+    cold = sum(at["cold_misses"] for at in misses.values())
     for kind in ("true_sharing", "false_sharing"):
-        each = {f"{place}_{kind}_per_packet": measured["misses"][place][kind] / packets for place in PLACES}
+        each = {f"{place}_{kind}_per_packet": misses[place][kind] / packets for place in PLACES}
         row |= {**each, f"{kind}_per_packet": sum(each.values())}
-        row["coherence_misses_per_packet"] += sum(each.values())
-    return row
-
-
-def summarise_sharing(record: TrialRecord) -> Row:
-    """Return a trial before a simulated cache as plain data: its row, and ``remote_frees``."""
-    measured = read_trial(record, SharingMeasurement).measurement
-    return {**_sharing_row(record), "remote_frees": measured["remote_frees"] if measured else None}
+    return row | {
+        "packets": packets,
+        "cold_misses_per_packet": cold / packets,
+        "coherence_misses_per_packet": row["true_sharing_per_packet"] + row["false_sharing_per_packet"],
+        "checksum": measured["checksum"],
+    }
 
 
 def _rows_of(record: TrialRecord) -> Rows:
-    spec = record.spec
-    if spec["mode"] == "threads_sharing":
-        return {"sharing": [_sharing_row(record)]}
-    row = {**_stated(record, _STATED), "seed": str(spec["seed"])}
+    if record.spec["mode"] == "threads_sharing":
+        return {"sharing": [sharing_row(record)]}
+    row = {**_stated(record, _STATED), "seed": str(record.spec["seed"])}
     trial = read_trial(record, ThreadsMeasurement)
-    measured = trial.measurement
-    if measured is None:
+    if (measured := trial.measurement) is None:
         return {"trials": [{**row, "peak_rss_mb": trial.peak_rss_mb}]}
-    cpu = cpu_rows(record, measured["cpu"])
-    ticked = measured["ticked"]
-    rings = [{"trial_id": record.trial_id, "ring": place, **counts} for place, counts in enumerate(_rings_of(ticked))]
-    return {"trials": [row | _measured(record, measured, cpu) | _ticked(ticked)], "cpu": cpu, "rings": rings}
+    cpu = tidy.cpu_rows(record, measured["cpu"])
+    row |= _measured(record, measured, cpu)
+    if (ticked := measured["ticked"]) is None:
+        return {"trials": [row], "cpu": cpu}
+    rings = [{"trial_id": record.trial_id, "ring": place, **counts} for place, counts in enumerate(ticked["rings"])]
+    return {"trials": [row | _ticked(ticked)], "cpu": cpu, "rings": rings}
 
 
-def _rings_of(ticked: Ticked | None) -> list[RingCounters]:
-    return ticked["rings"] if ticked else []
-
-
-def _ticked(ticked: Ticked | None) -> Row:
+def _ticked(ticked: Ticked) -> Row:
     """Return what real time lost and how late the rest was. Who waits for ticks spins, so that it has no cost."""
-    if ticked is None:
-        return {}
     figures = ticked["figures"]
     (p99_us,) = percentiles.histogram_percentiles_us(ticked["delays"], [percentiles.TAILS["p99"]])
     return {
@@ -228,38 +200,28 @@ def _measured(record: TrialRecord, measured: ThreadsMeasurement, cpu: Sequence[R
     rings = measured["received_by_ring"]
     start_ns, end_ns = parts[0][0], parts[-1][1]
     reported = measured["held_at_end"] is not None and STRATEGIES[record.spec["strategy"]].library != "Netty"
-    return {
+    row = {
         "packets": packets,
-        "ns_per_packet": ns_per_item(parts),
+        "ns_per_packet": tidy.ns_per_item(parts),
         "cpu_ns_per_packet": process_ns / packets,
         "gc_cpu_share": sum(row["cpu_ns"] for row in cpu if row["thread_group"] == "gc") / process_ns,
-        "drift_percent": drift_percent(parts),
+        "drift_percent": tidy.drift_percent(parts),
         "remote_share": counts["remote_frees"] / counts["freed"] if counts["freed"] else None,
         "imbalance": max(rings) * len(rings) / sum(rings),
         "blow_up": (measured["held_at_end"] or 0) / measured["live_at_end"] if reported else None,
-        "peak_rss_mb": measured["peak_rss_mb"],
-        **_safepoints(record, start_ns, end_ns),
-        **gc_row(record, start_ns, end_ns),
-        **{name: counts[name] for name in COUNTS},
+        **tidy.gc_row(record, start_ns, end_ns),
         **{f"{event}_per_packet": count / packets for event, count in measured["events"].items()},
-        "checksum": measured["checksum"],
+        **tidy.pick(TRIALS.columns, counts, measured),
     }
-
-
-def _safepoints(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
-    stops = stops_of(record)
-    if stops is None:
-        return {}
-    inside = [stop for stop in stops.safepoints if start_ns <= stop.start_ns < end_ns]
-    return {
-        "safepoints": len(inside),
-        "reaching_max_ms": max((stop.reaching_ns for stop in inside), default=0) / 1e6,
-    }
+    if (stops := stops_of(record)) is not None:
+        inside = [stop.reaching_ns for stop in stops.safepoints if start_ns <= stop.start_ns < end_ns]
+        row |= {"safepoints": len(inside), "reaching_max_ms": max(inside, default=0) / 1e6}
+    return row
 
 
 def tidy_threads(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Return tables ``trials``, ``cpu``, ``rings`` and ``sharing``."""
-    return frames(records, _rows_of, SCHEMAS)
+    return tidy.frames(records, _rows_of, SCHEMAS)
 
 
 def seen_in(record: TrialRecord) -> Seen | None:
@@ -288,16 +250,13 @@ def cost_of(record: TrialRecord) -> float | Seen | None:
 
 
 def summarise_threads(record: TrialRecord) -> dict[str, Any]:
-    """Return a trial as plain data: its row, but for ``counts``, ``cpu_ns`` by thread group, and ``rings``."""
+    """Return a trial as plain data: its row, but for ``counts``, CPU by group of threads, and packets by ring."""
     rows = _rows_of(record)
-    row = dict(rows["trials"][0])
-    measured = read_trial(record, ThreadsMeasurement).measurement
-    counts = {name: row.pop(name) for name in list(COUNTS) if name in row}
+    row = rows["trials"][0]
     return {
-        **row,
-        "counts": counts,
-        "remote_frees": counts.get("remote_frees"),
+        **{name: value for name, value in row.items() if name not in COUNTS},
+        "counts": tidy.pick(COUNTS, row),
         "cpu_ns": {part["thread_group"]: part["cpu_ns"] for part in rows.get("cpu", ())},
-        "received_by_ring": measured["received_by_ring"] if measured else None,
-        "rings": _rings_of(measured["ticked"]) if measured else [],
+        "received_by_ring": (record.measurement or {}).get("received_by_ring"),
+        "rings": rows.get("rings", []),
     }

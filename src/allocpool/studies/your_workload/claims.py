@@ -25,7 +25,7 @@ from allocpool.evidence.declared import Cell, Cells, claims_of
 from allocpool.evidence.trials import counted, finished, gap_of
 from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN, Case
 from allocpool.packets.strategies import StrategyName
-from allocpool.runtimes import collector_named
+from allocpool.runtimes.collectors import collector_named
 
 CLAIMS = claims_of("your_workload")
 CASE: Case = "B"

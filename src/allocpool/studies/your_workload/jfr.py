@@ -22,7 +22,8 @@ from typing import IO, Any, BinaryIO
 import pandas as pd
 
 from allocpool.errors import UserError
-from allocpool.runtimes import COLLECTORS, FEATURES, find_javac, find_runtimes, known_releases
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES
+from allocpool.runtimes.discovery import find_javac, find_runtimes, known_releases
 from allocpool.stats import significant
 from allocpool.studies.your_workload.sizes import LARGEST_BYTES, SMALLEST_BYTES, Sizes, checked_sizes
 

@@ -10,7 +10,7 @@ from allocpool import stats
 from allocpool.campaign import store
 from allocpool.decisions import ALPHA, compare
 from allocpool.packets import by_size
-from allocpool.runtimes import collector_named
+from allocpool.runtimes.collectors import collector_named
 from allocpool.stats import significant
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
 from allocpool.studies.your_workload.claims import pairs

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.memory import available_memory_mb
-from allocpool.runtimes import COLLECTORS, FEATURES, check_release, collector_named, collectors_on
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_release, collector_named, collectors_on
 from allocpool.runtimes.flags import needed_mb
 from allocpool.studies.your_workload import specs
 from allocpool.studies.your_workload.sizes import FORMS, Sizes, checked_sizes, mean_bytes, parse_sizes, within
@@ -204,7 +204,7 @@ class Workload(BaseModel):
             return ("",)
         if self.collector != CHOOSE:
             return (self.collector,)
-        return tuple(name for name in collectors_on(self.runtime) if not collector_named(name).is_control)
+        return tuple(name for name in collectors_on(self.runtime) if not collector_named(name).never_frees)
 
     def live_in_mb(self) -> tuple[float, float]:
         """Return what is alive at a time with the pool, MiB: in the heap, and in direct or native memory."""

@@ -1,81 +1,220 @@
-"""What the buffer modes share: windows of records, in either language, and memory that is exhausted."""
+"""A trial of mode ``allocation`` or ``access``: warm up, then measure rounds, or passes over one buffer.
+
+Whether rounds took place is checked, one before and all at the end, by what the JVM or the allocator counted: an
+allocation that escape analysis removed is missing there. Passes end with the checksum after a fixed number of them, the
+same in all memories.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
-from allocpool.studies.allocation.measurement import BuffersMeasurement, Record
+from allocpool.packets.child.workload import out_of_memory
+from allocpool.studies.allocation.measurement import (
+    AccessOutcome,
+    AllocationOutcome,
+    BuffersMeasurement,
+    Counters,
+    Record,
+)
 from allocpool.trial.child import jvm, memory, native
 from allocpool.trial.child.accounting import CpuWindow, peak_rss_mb
-from allocpool.trial.measurement import OutOfMemory
+from allocpool.trial.measurement import Failure, OutOfMemory
 
-RECORD = 5
 FOREIGN = "arena_"
 """How the techniques of foreign memory begin."""
+_CHECKED_PASSES = 3
+_NO_LIMIT = 2**62
+_RECORD = 5
+_HEADER = (12, 40)
+"""Least and most bytes of an array in addition to its content: header, length, alignment."""
+_BUFFER = (32, 120)
+"""The same of the object in front of a heap array."""
+_NATIVE = (40, 1024)
+"""What stands on the heap for memory off it: the buffer or segment, its cleaner, its arena."""
+_SLICE = (16, 200)
 _Returned = TypeVar("_Returned")
-Measure = Callable[[dict[str, Any], dict[str, Any]], _Returned]
-"""A trial of one language: its spec and its launch to its outcome."""
 
 
-def measured(spec: dict[str, Any], run_for: Callable[[float], list[Record]]) -> BuffersMeasurement:
-    """Warm up, then measure: both windows, the CPU spent in the second, the peak of memory."""
-    warmup = run_for(spec["warmup_seconds"]) if spec["warmup_seconds"] else []
-    window = CpuWindow()
-    iterations = run_for(spec["seconds"])
-    cpu = window.close()
-    return {
-        "iterations": {"warmup": warmup, "measured": iterations},
-        "cpu": cpu,
-        "peak_rss_mb": peak_rss_mb(),
-        "allocator_version": version(spec),
-    }
+def run(
+    spec: dict[str, Any], launch: dict[str, Any], _folder: Path
+) -> AllocationOutcome | AccessOutcome | Failure | OutOfMemory:
+    java, cpp = (_java_rounds, _cpp_rounds) if spec["mode"] == "allocation" else (_java_passes, _cpp_passes)
+    return in_language(spec, launch, java, cpp)
+
+
+def in_language(
+    spec: dict[str, Any], launch: dict[str, Any],
+    java: Callable[[dict[str, Any], dict[str, Any]], _Returned],
+    cpp: Callable[[dict[str, Any], dict[str, Any]], _Returned],
+) -> _Returned | OutOfMemory:  # fmt: skip
+    """Measure in the language of the trial; exhausted memory is an outcome and is returned as one."""
+    try:
+        return (java if spec["language"] == "java" else cpp)(spec, launch)
+    except Exception as error:
+        if outcome := out_of_memory(error, spec["language"]):
+            return outcome
+        raise
 
 
 def version(spec: dict[str, Any]) -> str | None:
     """Return the version of the allocator of a C++ trial, as it reports it."""
-    if spec["language"] == "java" or sys.platform != "linux":
-        return None
-    return memory.allocator_version(spec["allocator"])
+    on_linux = spec["language"] == "cpp" and sys.platform == "linux"
+    return memory.allocator_version(spec["allocator"]) if on_linux else None
 
 
-def iterations_for(spec: dict[str, Any]) -> tuple[int, int]:
+def created(ffi: Any, create: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the handle that a function of the native library makes; its refusal is raised."""
+    error = ffi.new("char[]", native.MESSAGE_BYTES)
+    handle = create(*arguments, error, native.MESSAGE_BYTES)
+    if handle == ffi.NULL:
+        raise native.refusal(ffi.string(error).decode())
+    return handle
+
+
+def hex_digits(checksum: int) -> str:
+    return f"{checksum & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+
+
+def _iterations(spec: dict[str, Any]) -> tuple[int, int]:
     """Return the length of an iteration, ns, and how many records the longer window can need."""
     iteration_ns = round(spec["iteration_ms"] * 1e6)
     longest_s = max(spec["seconds"], spec["warmup_seconds"])
     return iteration_ns, math.ceil(longest_s * 1e9 / iteration_ns) + 2
 
 
-def records(flat: Any) -> list[Record]:
-    """Return a Java array of numbers as records."""
-    values = [int(value) for value in flat[:]]
-    return list(zip(*(values[at::RECORD] for at in range(RECORD)), strict=True))
+def _measured(spec: dict[str, Any], run_for: Callable[[int], list[Record]]) -> BuffersMeasurement:
+    """Warm up, then measure; ``run_for`` takes the length of a window, ns."""
+    warmup = run_for(round(spec["warmup_seconds"] * 1e9)) if spec["warmup_seconds"] else []
+    window = CpuWindow()
+    iterations = run_for(round(spec["seconds"] * 1e9))
+    return {
+        "iterations": {"warmup": warmup, "measured": iterations},
+        "cpu": window.close(),
+        "peak_rss_mb": peak_rss_mb(),
+        "allocator_version": version(spec),
+    }
 
 
-def native_records(out: Any, count: int) -> list[Record]:
-    """Return the first so many records that the native library wrote."""
-    return [(record.start_ns, record.end_ns, record.count, record.alloc_ns, record.free_ns) for record in out[0:count]]
+def _measured_in_cpp(
+    spec: dict[str, Any], ffi: Any, library: Any, run: Callable[..., int], handle: Any
+) -> BuffersMeasurement:
+    iteration_ns, capacity = _iterations(spec)
+    out = ffi.new("ap_buffers_iteration[]", capacity)
+
+    def run_for(length_ns: int) -> list[Record]:
+        count = native.checked(library, run(handle, length_ns, iteration_ns, out, capacity))
+        return [(item.start_ns, item.end_ns, item.count, item.alloc_ns, item.free_ns) for item in out[0:count]]
+
+    return _measured(spec, run_for)
 
 
-def created(ffi: Any, create: Callable[[Any, int], Any]) -> Any:
-    """Return the handle that a function of the native library makes; its refusal is raised."""
-    error = ffi.new("char[]", native.MESSAGE_BYTES)
-    handle = create(error, native.MESSAGE_BYTES)
-    if handle == ffi.NULL:
-        raise native.refusal(ffi.string(error).decode())
-    return handle
+def _measured_in_java(spec: dict[str, Any], run_for: Callable[[int], Any]) -> BuffersMeasurement:
+    def records(length_ns: int) -> list[Record]:
+        values = [int(value) for value in run_for(length_ns)[:]]
+        return list(zip(*(values[at::_RECORD] for at in range(_RECORD)), strict=True))
+
+    return _measured(spec, records)
 
 
-def outcome(
-    spec: dict[str, Any], launch: dict[str, Any], java: Measure[_Returned], cpp: Measure[_Returned]
-) -> _Returned | OutOfMemory:
-    """Measure in the language of the trial; exhausted memory is an outcome and is returned as one."""
-    try:
-        return (java if spec["language"] == "java" else cpp)(spec, launch)
-    except Exception as error:
-        if isinstance(error, MemoryError) or (spec["language"] == "java" and jvm.is_out_of_memory(error)):
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            return {"status": "out_of_memory", "reason": reason, "peak_rss_mb": peak_rss_mb()}
-        raise
+def _cpp_rounds(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Failure:
+    ffi, library = native.load(launch)
+    strategy, touch = spec["strategy"].encode(), spec["touch"].encode()
+    handle = created(ffi, library.ap_allocation_create, strategy, touch, spec["bytes"], spec["slots"])
+    seen = ffi.new("ap_allocation_counters*")
+    message = ffi.new("char[]", native.MESSAGE_BYTES)
+    if native.checked(library, library.ap_allocation_verify(handle, seen, message, native.MESSAGE_BYTES)):
+        return {"status": "invalid", "reason": ffi.string(message).decode()}
+    measured = _measured_in_cpp(spec, ffi, library, library.ap_allocation_run, handle)
+    counted_bytes = seen.counted_bytes if seen.counted_bytes >= 0 else None
+    counters: Counters = {"held_bytes": seen.held_bytes, "counted_bytes": counted_bytes}
+    return {"status": "ok", "reason": None, **measured, "counters": counters}
+
+
+def _java_rounds(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Failure:
+    jvm.start(launch)
+    technique, size, slots = spec["technique"], spec["bytes"], spec["slots"]
+    if technique.startswith(FOREIGN):
+        source = jvm.java_class("allocpool.allocation.foreign.Segments").named(technique, size, slots)
+    else:
+        source = jvm.java_class("allocpool.allocation.Techniques").named(technique, size)
+    if spec["strategy"] == "pool":
+        source = jvm.java_class("allocpool.allocation.Pool")(source, slots)
+    iteration_ns, capacity = _iterations(spec)
+    trial = jvm.java_class("allocpool.allocation.AllocationTrial")(source, spec["touch"], size, slots, capacity)
+    fault = str(trial.verify())
+    if not fault and technique == "direct_buffer":
+        fault = direct_fault(size, slots, int(trial.directBuffersHeld()), int(trial.directBytesHeld())) or ""
+    if fault:
+        return {"status": "invalid", "reason": fault}
+    most = spec["max_buffers"] or _NO_LIMIT
+    measured = _measured_in_java(spec, lambda length_ns: trial.runFor(length_ns, iteration_ns, most))
+    obtained = sum(record[2] for record in measured["iterations"]["measured"])
+    allocated = int(trial.allocatedBytes())
+    wrong = heap_fault(technique, spec["strategy"], size, obtained, allocated)
+    counters: Counters = {"held_bytes": None, "counted_bytes": None, "heap_bytes": allocated}
+    return {"status": "invalid" if wrong else "ok", "reason": wrong, **measured, "counters": counters}
+
+
+def _cpp_passes(spec: dict[str, Any], launch: dict[str, Any]) -> AccessOutcome:
+    ffi, library = native.load(launch)
+    handle = created(ffi, library.ap_access_create, spec["operation"].encode(), spec["bytes"])
+    measured = _measured_in_cpp(spec, ffi, library, library.ap_access_run, handle)
+    checksum = ffi.new("uint64_t*")
+    native.checked(library, library.ap_access_get_checksum(handle, _CHECKED_PASSES, checksum))
+    return {"status": "ok", "reason": None, **measured, "checksum": hex_digits(int(checksum[0]))}
+
+
+def _java_passes(spec: dict[str, Any], launch: dict[str, Any]) -> AccessOutcome:
+    jvm.start(launch)
+    kind = jvm.java_class("allocpool.allocation.AccessTrial")
+    if spec["memory"] == "segment":
+        pair = jvm.java_class("allocpool.allocation.foreign.SegmentPair")(spec["bytes"])
+    else:
+        pair = kind.memory(spec["memory"], spec["bytes"])
+    iteration_ns, capacity = _iterations(spec)
+    trial = kind(pair, spec["operation"], spec["bytes"], capacity)
+    measured = _measured_in_java(spec, lambda length_ns: trial.runFor(length_ns, iteration_ns))
+    return {
+        "status": "ok",
+        "reason": None,
+        **measured,
+        "checksum": hex_digits(int(trial.checksumAfter(_CHECKED_PASSES))),
+    }
+
+
+def bytes_per_buffer(technique: str, strategy: str, size: int) -> tuple[float, float]:
+    """Return the least and most bytes that one buffer of ``size`` bytes can take on the Java heap."""
+    if strategy == "pool":
+        return 0, 1
+    if technique == "byte_array":
+        return size + _HEADER[0], size + _HEADER[1]
+    if technique == "heap_buffer":
+        return size + _HEADER[0] + _BUFFER[0], size + _HEADER[1] + _BUFFER[1]
+    return _SLICE if technique == "arena_slicing" else _NATIVE
+
+
+def heap_fault(technique: str, strategy: str, size: int, buffers: int, allocated_bytes: int) -> str | None:
+    """Return one line where the JVM's counter contradicts the arithmetic; None where both agree."""
+    low, high = bytes_per_buffer(technique, strategy, size)
+    mean_bytes = allocated_bytes / buffers
+    if low <= mean_bytes <= high:
+        return None
+    return (
+        f"{mean_bytes:.1f} bytes of heap per buffer were counted by the JVM, where {low} to {high} are possible: "
+        "the allocation was skipped, or something else allocates"
+    )
+
+
+def direct_fault(size: int, buffers: int, direct_buffers: int, direct_bytes: int) -> str | None:
+    """Return one line where the JVM's counters of direct memory contradict a round that is alive, or None."""
+    if direct_buffers >= buffers and direct_bytes >= buffers * size:
+        return None
+    return (
+        f"{direct_buffers} direct buffers of {direct_bytes} bytes in all were counted by the JVM, "
+        f"where {buffers} of {size} bytes are alive: the allocation was skipped"
+    )

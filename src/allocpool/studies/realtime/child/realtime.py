@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
-from allocpool.packets.laps import lap_packets
+from allocpool.packets.measurement import lap_packets
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.child.consumers import consumer_of
 from allocpool.studies.realtime.child.source import Consumer, Plan, Source

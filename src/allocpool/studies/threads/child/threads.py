@@ -1,22 +1,24 @@
-"""A trial on many threads: fill queues and stores, warm up, measure, then process what is left.
+"""A trial on many threads: fill queues and stores, warm up, measure, then process what is left. Or the same before a
+simulated cache.
 
 Between two parts all threads rest, and counters are read at rest. The parts are few: threads that share work by flows
-end at slightly different times.
+end at slightly different times. In real time one source sends its ticks, by the hash of their flow, into a ring for
+each worker, or into the one ring of the receiver.
 """
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from allocpool.machine.perf import CREW_EVENTS, Counters
 from allocpool.packets.child.workload import out_of_memory
-from allocpool.studies.realtime.child.consumers import consumption_of, counted_delays, seen_by
-from allocpool.studies.realtime.child.source import Source
+from allocpool.studies.realtime.child import consumers
+from allocpool.studies.realtime.child.realtime import Windows
+from allocpool.studies.realtime.child.source import Flows, Source
 from allocpool.studies.realtime.measurement import Consumption, Delays
-from allocpool.studies.threads.child import ticks
-from allocpool.studies.threads.measurement import ThreadsOutcome, Ticked
+from allocpool.studies.threads.measurement import SharingOutcome, ThreadsOutcome, Ticked
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.child.counters import CppCounters, JavaCounters
@@ -25,7 +27,6 @@ from allocpool.trial.measurement import Iteration, OutOfMemory
 _PARTS = 8
 """Of a measured window whose length is a number of packets."""
 _LEAST_PART = 20_000
-_TCP_ONE_IN = 16
 
 
 class JavaWorkers(JavaCounters):
@@ -45,11 +46,12 @@ class JavaWorkers(JavaCounters):
         return int(start_ns), int(end_ns), packets
 
     def consume(self, source: Source, yields: bool) -> list[tuple[Consumption, Delays]]:
+        """Take ticks out of the rings until the source has finished; return what the consumer of each ring saw."""
         if self._rings is None:
             self._rings = jvm.java_class("java.util.ArrayList")()
             for ring in range(source.rings):
                 self._rings.add(jvm.direct_buffer(source.memory(ring)))
-        return [seen_by(consumer) for consumer in self._trial.consume(self._rings, yields)]
+        return [consumers.seen_by(consumer) for consumer in self._trial.consume(self._rings, yields)]
 
     def received_by_ring(self) -> list[int]:
         """Return the packets of each ring."""
@@ -62,10 +64,8 @@ class CppWorkers(CppCounters):
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
         ffi, library = native.load(launch)
         self._rings = int(spec["threads"])
-        names = {name: ffi.new("char[]", spec[name].encode()) for name in ("topology", "layout", "strategy")}
-        sizes = {name: spec[name] for name in ("threads", "pool_size", "queue_size", "stored_count", "seed")}
-        sizes["padded"] = int(spec["padded"])
-        config = ffi.new("ap_threads_config*", names | sizes)
+        settings = _settings(ffi, spec)
+        config = ffi.new("ap_threads_config*", settings)
         error = ffi.new("char[]", native.MESSAGE_BYTES)
         handle = library.ap_threads_create(config, error, native.MESSAGE_BYTES)
         if handle == ffi.NULL:
@@ -84,8 +84,8 @@ class CppWorkers(CppCounters):
             self._handle, source.handle, yields, seen, source.rings, error, native.MESSAGE_BYTES
         )
         native.checked(self._library, status, self._ffi.string(error).decode(), out_of_memory="C++ new failed")
-        delays = counted_delays(source)
-        return [(consumption_of(source, seen[ring]), [] if ring else delays) for ring in range(source.rings)]
+        delays = consumers.counted_delays(source)
+        return [(consumers.consumption_of(source, seen[ring]), [] if ring else delays) for ring in range(source.rings)]
 
     def received_by_ring(self) -> list[int]:
         received = self._ffi.new("int64_t[]", self._rings)
@@ -96,13 +96,59 @@ class CppWorkers(CppCounters):
 Workers = JavaWorkers | CppWorkers
 
 
-def workers_of(spec: dict[str, Any], launch: dict[str, Any]) -> Workers:
-    """Return the threads of a trial, with what is prepared."""
-    return JavaWorkers(spec, launch) if spec["language"] == "java" else CppWorkers(spec, launch)
+def _settings(ffi: Any, spec: dict[str, Any]) -> dict[str, Any]:
+    """Return what both C++ configurations have; its texts must be kept for as long as they are read."""
+    names = {name: ffi.new("char[]", spec[name].encode()) for name in ("topology", "layout", "strategy")}
+    sizes = {name: spec[name] for name in ("threads", "pool_size", "queue_size", "stored_count", "seed")}
+    return names | sizes | {"padded": int(spec["padded"])}
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOutcome | OutOfMemory:
+class WorkerWindows(Windows):
+    """Workers with their source; all threads are the one consumer that a run of the source has."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], folder: Path, workers: Workers) -> None:
+        self._watch(spec, folder)
+        self._packets_at_least = 0.0
+        self._rings = spec["threads"] if spec["topology"] == "sharded" else 1
+        self._workers, self._yields = workers, spec["source_yields"]
+        flows = Flows(rings=self._rings, seed=spec["seed"], yields=self._yields)
+        longest_s = spec["seconds"] + spec["warmup_seconds"]
+        self._source = Source(launch, self._capacity(spec["interval_ns"]), longest_s, flows=flows)
+        self._consumer = self
+
+    def _capacity(self, interval_ns: float) -> int:
+        """Of each ring: the input queue is divided between them."""
+        return max(1, super()._capacity(interval_ns) // self._rings)
+
+    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
+        """Return the sum over the rings."""
+        assert not stall_ns, "threads don't stop on purpose"
+        accounts, histograms = zip(*self._workers.consume(source, self._yields), strict=True)
+        delays: Counter[int] = Counter()
+        for buckets in histograms:
+            delays.update(dict(buckets))
+        ends = {"last_sequence": max, "start_ns": min, "measured_start_ns": max, "end_ns": max}
+        summed: Any = {name: ends.get(name, sum)(one[name] for one in accounts) for name in Consumption.__annotations__}
+        summed["stalled_ns"] = 0
+        return summed, sorted(delays.items())
+
+    def tick(self) -> tuple[Ticked, str]:
+        """Run the source; with one line on what is wrong, empty when nothing is."""
+        seconds = self._spec["seconds"]
+        window, fault = self.measure(
+            self._spec["interval_ns"], seconds, seconds, self._spec["warmup_seconds"], majors=0
+        )
+        rings = self._source.ring_counters()
+        received = sum(ring["received"] for ring in rings)
+        if not fault and received != window["figures"]["received"]:
+            fault = f"rings gave {received} ticks, and {window['figures']['received']} were received"
+        return {**window, "rings": rings}, fault
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOutcome | SharingOutcome | OutOfMemory:
     """Measure; an exhausted heap is an outcome and is returned as one."""
+    if spec["mode"] == "threads_sharing":
+        return _simulate(spec, launch)
     try:
         # Before the threads, which it counts, too.
         with Counters(CREW_EVENTS if spec["counted"] else (), inherited=True) as counters:
@@ -113,33 +159,46 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOu
         raise
 
 
+def _simulate(spec: dict[str, Any], launch: dict[str, Any]) -> SharingOutcome:
+    """Fill queues and stores, then count the misses that sharing causes, by what the code was doing."""
+    ffi, library = native.load(launch)
+    settings = _settings(ffi, spec) | {"turn": spec["turn"], "fill": spec["fill"]}
+    config = ffi.new("ap_sharing_config*", settings | {"packets": spec["packets"] - spec["fill"]})
+    outcome, error = ffi.new("ap_sharing_outcome*"), ffi.new("char[]", native.MESSAGE_BYTES)
+    if library.ap_sharing_run(config, outcome, error, native.MESSAGE_BYTES) != 0:
+        raise ValueError(ffi.string(error).decode() or "the native library refused the run")
+    kinds = [name for name, _ in ffi.typeof("ap_sharing_misses").fields]
+    misses = {
+        place: {kind: int(getattr(getattr(outcome, place), kind)) for kind in kinds}
+        for place, field in ffi.typeof("ap_sharing_outcome").fields
+        if field.type.kind == "struct"
+    }
+    return {
+        "status": "ok", "reason": None, "misses": misses, "received": outcome.received, "freed": outcome.freed,
+        "remote_frees": outcome.remote_frees, "checksum": f"{outcome.checksum:016x}",
+    }  # fmt: skip
+
+
 def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path, counters: Counters) -> ThreadsOutcome:
     begun_ns = monotonic_ns()
-    workers = workers_of(spec, launch)
+    workers = (JavaWorkers if spec["language"] == "java" else CppWorkers)(spec, launch)
     ready_ns = monotonic_ns()
-    fill = _fill(spec)
+    by_packets = spec["packets"] is not None
+    fill = min(spec["fill"], spec["packets"] // 2) if by_packets else spec["fill"]
+    filled = [workers.run(fill)] if fill else []
+    warmup = [] if by_packets else _for_seconds(workers, spec["warmup_seconds"], filled)
+    window = CpuWindow()
+    counters.start()
     ticked: Ticked | None = None
     ring_fault = ""
-    if spec["packets"] is not None:
-        fill = min(fill, spec["packets"] // 2)
-        filled = [workers.run(fill)] if fill else []
-        warmup: list[Iteration] = []
-        window = CpuWindow()
-        counters.start()
+    if by_packets:
         measured = [workers.run(part) for part in _parts(spec["packets"] - fill)]
+    elif spec["interval_ns"] is None:
+        measured = _for_seconds(workers, spec["seconds"], [*filled, *warmup])
     else:
-        filled = [workers.run(fill)]
-        warmup = _for_seconds(workers, spec["warmup_seconds"], filled)
-        window = CpuWindow()
-        counters.start()
-        if spec["interval_ns"] is None:
-            measured = _for_seconds(workers, spec["seconds"], [*filled, *warmup])
-        else:
-            interval_ns, seconds, warmup_s = spec["interval_ns"], spec["seconds"], spec["warmup_seconds"]
-            source = ticks.WorkerWindows(spec, launch, folder, workers.consume, interval_ns, seconds + warmup_s)
-            ticked, ring_fault = source.tick(interval_ns, seconds, warmup_s)
-            figures = ticked["figures"]
-            measured = [(figures["start_ns"], figures["end_ns"], figures["received"])]
+        ticked, ring_fault = WorkerWindows(spec, launch, folder, workers).tick()
+        figures = ticked["figures"]
+        measured = [(figures["start_ns"], figures["end_ns"], figures["received"])]
     events = counters.stop()
     cpu = ticked["cpu"] if ticked else window.close()
     peak_mb = peak_rss_mb()
@@ -148,8 +207,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path, counter
     fault = ring_fault or workers.audit()
     counts = workers.counts()
     if ticked:
-        for name in ("generated", "lost", "left"):
-            counts[name] += int(ticked["account"][name])
+        counts |= {name: counts[name] + int(ticked["account"][name]) for name in ("generated", "lost", "left")}
     outcome: ThreadsOutcome = {
         "status": "failed" if fault else "ok",
         "reason": f"audit: {fault}" if fault else None,
@@ -167,12 +225,6 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path, counter
     }
     workers.close()
     return outcome
-
-
-def _fill(spec: dict[str, Any]) -> int:
-    """As ``ThreadsSpec.fill_packets``."""
-    stored = int(spec["stored_count"])
-    return int(spec["queue_size"]) + _TCP_ONE_IN * (stored + math.ceil(4 * math.sqrt(stored)))
 
 
 def _parts(packets: int) -> list[int]:

@@ -35,11 +35,6 @@ public enum StrategyName {
     /** A fresh packet each time. */
     ALLOC {
         @Override
-        long mostPackets(final Sizes sizes) {
-            return sizes.mostInUse();
-        }
-
-        @Override
         Strategy objects(final PacketMemory memory, final Sizes sizes, final boolean fifo) {
             return new PoolStrategy(memory, 0);
         }
@@ -56,11 +51,6 @@ public enum StrategyName {
         long leastPoolSize(final Sizes sizes) {
             return 1;
         }
-
-        @Override
-        long mostPackets(final Sizes sizes) {
-            return Math.max(sizes.pool, sizes.mostInUse());
-        }
     },
 
     /** A pool that always suffices. */
@@ -69,11 +59,6 @@ public enum StrategyName {
         long leastPoolSize(final Sizes sizes) {
             return sizes.mostInUse();
         }
-
-        @Override
-        long mostPackets(final Sizes sizes) {
-            return sizes.pool;
-        }
     };
 
     /** The smallest pool that makes sense. */
@@ -81,8 +66,10 @@ public enum StrategyName {
         return 0;
     }
 
-    /** The most packets that exist at once. */
-    abstract long mostPackets(Sizes sizes);
+    /** The most packets that exist at once: those of the pool, or as many as are in use. */
+    long mostPackets(final Sizes sizes) {
+        return Math.max(sizes.pool, sizes.mostInUse());
+    }
 
     /** The slots of shared memory that a trial needs. */
     int slotCount(final Sizes sizes) {
