@@ -133,7 +133,7 @@ def test_a_trial_that_did_not_end_well_is_reported_with_its_reason(data: Path) -
     [
         (["trial"], "mode is missing: choose one of bridge, batch"),
         (["trial", "mode="], "choose one of bridge, batch"),
-        (["plan", "batch", "--set", "blocks=-1"], "blocks: 1 or more, not -1"),
+        (["plan", "batch", "--set", "blocks=-1"], "blocks: greater than or equal to 1, not -1"),
         (["plan", "batch", "--set", "cases='[B]'"], "give a list with -y"),
         (["trial", "mode=batch", "layout=heap", "strategy=lake", "packets=1"], "dummy, alloc, mix, pool"),
         (["run", "everything"], "unknown study 'everything'"),

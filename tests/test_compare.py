@@ -257,7 +257,7 @@ def test_wrong_arguments_are_refused_in_one_line(tmp_path: Path) -> None:
     assert "BASE and NEW" in refusal()
     assert "BASE and NEW" in refusal(file, file, file)
     assert "column 'side'" in refusal(file, file)
-    assert "slower, unproven" in refusal(file, "--fail-on", "worse")
+    assert "'slower', 'unproven'" in refusal(file, "--fail-on", "worse")
     assert "exclude" in refusal(file, "--json", "--markdown")
     for option in (["--margin", "0"], ["--margin", "x"], ["--margin", "-5%"], ["--margin", "nan"], ["--margin", "1.05"],
                    ["--alpha", "0"], ["--alpha", "5"], ["--alpha", "nan"]):  # fmt: skip

@@ -35,14 +35,9 @@ def measured(
         return 100.0 * (factor if row["strategy"] == "alloc" else 1.0)
 
     trials = synthetic.trials(blocks=9, noise=noise, centre=centre, configurations=configurations)
-    original = findings.Measured._table
-    nothing = findings.Measured("nonesuch")
-
-    def table(_measured: findings.Measured, study: str, name: str) -> pd.DataFrame:
-        return trials if study == "batch" else original(nothing, study, name)
-
-    monkeypatch.setattr(findings.Measured, "_table", table)
-    return findings.Measured("made-up")
+    found = findings.Measured("made-up")
+    monkeypatch.setitem(vars(found), "batch", trials)
+    return found
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from allocpool.compile._run import step
 from allocpool.machine import guard
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 log = pathlib.Path(sys.argv[1])
-send = guard._GUARD.send
+send = guard._send
 
 def send_and_print(line):
     send(line)
@@ -41,7 +41,7 @@ def send_and_print(line):
         time.sleep(0.01)
     print(said[0], flush=True)
 
-guard._GUARD.send = send_and_print
+guard._send = send_and_print
 step(["sh", "-c", "sleep 600 & echo $! $$; wait"], log)
 """
 

@@ -26,7 +26,7 @@ from allocpool.campaign import store
 from allocpool.campaign.hosts import called
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
-from allocpool.evidence.shown import Nothing, Shown
+from allocpool.evidence.tables import Nothing, Shown
 from allocpool.site import _build, build_site
 
 v4: Any = nbformat.v4

@@ -155,7 +155,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ),
         ({"configurations": []}, "configurations is empty: give one or more"),
         ({"strategies": 7}, "strategies: a list in brackets, [A, B], not 7"),
-        ({"blocks": 0}, "blocks: 1 or more"),
+        ({"blocks": 0}, "blocks: greater than or equal to 1"),
         ({"scale": "big"}, "a number, not 'big'"),
         ({"blocks": "1_0"}, "blocks: a number, not 1_0"),
         ({"groups": {1.5: {}, "a": {}}}, "a key is a word"),

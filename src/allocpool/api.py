@@ -4,14 +4,14 @@
     compared = allocpool.compare(trials, a="alloc", b="pool", by=["configuration", "alive"])
     allocpool.headline(compared)
 
-Units are in the names of columns. Every wrong argument raises `UserError`, one line that names the valid choices.
+Units are in the names of columns. Every wrong argument, and what is not measured or can't run here, raises
+`UserError`, one line that names the valid choices.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,9 +40,6 @@ def run(study: str, profile: str = "quick", minutes: float | None = None, **sett
         profile: ``smoke``, ``quick``, ``standard`` or ``article``.
         minutes: total budget over all runs; for profiles that run sequentially.
         settings: other values for keys of the profile, such as ``blocks=3, configurations=["java/heap/g1/25"]``.
-
-    Raises:
-        UserError: an unknown study, profile, key or value; or another campaign is measuring.
     """
     return campaigns.run_together([campaigns.open_study(study, profile, settings)], minutes)[0]
 
@@ -54,8 +51,7 @@ def plan(study: str, profile: str = "quick", **settings: Any) -> pd.DataFrame:
 
 
 def status(study: str, profile: str = "quick", **settings: Any) -> CampaignStatus:
-    """Return how many trials are planned, finished, failed and missing; starts nothing. Arguments and errors as of
-    `run`."""
+    """Return how many trials are planned, finished, failed and missing; arguments and errors as of `run`."""
     return campaigns.open_study(study, profile, settings).status()
 
 
@@ -74,13 +70,9 @@ def load(
         hosts: ``this``: of this machine, or shipped ones where it has none; ``all``, or the id of one host: with column
             ``host``. Costs of one host are no costs of another: compare within each.
         settings: those that `run` was given: results of other settings are kept apart.
-
-    Raises:
-        UserError: an unknown study, profile, table or host; or nothing is stored.
     """
     known = study_named(study)
-    if profile not in profiles.names():
-        raise unknown_choice("profile", profile, profiles.names())
+    profiles.check(profile)
     profile = campaigns.open_study(study, profile, settings).profile.profile if settings else profile
     if hosts == "this":
         tables = store.read_tables(study, profile)[0]
@@ -196,9 +188,6 @@ def headline(compared: pd.DataFrame) -> Headline:
 
     Args:
         compared: from `compare`; rows may have been left out.
-
-    Raises:
-        UserError: another frame.
     """
     keys = compared.attrs.get("by")
     if keys is None or "verdict" not in compared:
@@ -216,9 +205,6 @@ def claims(study: str, profile: str = "standard") -> pd.DataFrame:
 
     Columns: ``claim``, ``verdict``, what decides it (``effect``, above 1 as claimed, ``from``, ``to``, ``n``),
     ``found`` and ``source``, among others.
-
-    Raises:
-        UserError: an unknown study or profile, nothing is stored, or the study tests no claims.
     """
     study_named(study)
     testing = [name for name in STUDY_NAMES if (home.home() / f"src/allocpool/studies/{name}/claims.py").exists()]
@@ -273,17 +259,10 @@ def command(spec: TrialSpec | None = None, **keys: Any) -> Command:
     Args:
         spec: of a trial; or instead
         keys: its keys, as of `trial`.
-
-    Raises:
-        UserError: an unknown key or value; or this machine lacks the allocator.
     """
     asked = _spec(spec, keys)
     needs = asked.needs()
-    stated = asked.model_dump(mode="json", exclude_none=True)
-    for key in sorted(stated.keys() - {"mode"}):  # without those that follow from others
-        rest = {name: value for name, value in stated.items() if name != key}
-        with suppress(UserError):
-            stated = rest if single.spec_of(rest) == asked else stated
+    stated = {"mode": asked.mode, **asked.model_dump(mode="json", exclude_unset=True, exclude_none=True)}
     words = (f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in stated.items())
     return Command(
         again=("allocpool", "trial", *words),
@@ -309,9 +288,6 @@ def trial(spec: TrialSpec | None = None, **keys: Any) -> dict[str, Any]:
     Args:
         spec: of a trial; or instead
         keys: such as ``layout="heap", runtime=25, collector="g1", strategy="pool", case="B", seconds=1``.
-
-    Raises:
-        UserError: an unknown key or value, this machine can't run it, or it did not end well.
     """
     record = single.run_single(_spec(spec, keys))
     if record.status != "ok":
@@ -336,11 +312,7 @@ class Source:
 
 
 def source(path: str, start: str, end: str) -> Source:
-    """Return lines of a file of the checkout: from the first that holds ``start`` to the next with ``end``.
-
-    Raises:
-        UserError: no such file or lines.
-    """
+    """Return lines of a file of the checkout: from the first that holds ``start`` to the next with ``end``."""
     try:
         lines = (home.home() / path).read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -43,21 +43,18 @@ _ELSEWHERE = {
 }
 """Commands of other modules with their help: listing them imports no pandas, which takes a second."""
 
-_REMEDIES = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room there, or "),
-    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), ""),
-    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "it is no folder; "),
-    errno.EFBIG: "raise the limit on a file's size (ulimit -f), or ",
-    errno.EISDIR: "it is a folder; ",
-}
-"""What to do where a file can't be written, before what depends on whose folder it is."""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NOT_WRITABLE = (
+    *_FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.EFBIG, errno.EISDIR,
+)  # fmt: skip
+"""Errors that the user can mend."""
 
 
 def _remedy(error: OSError) -> str | None:
     """Return what to do about a file that can't be written; None where the user can't mend it."""
     from allocpool import home
 
-    if error.errno not in _REMEDIES:
+    if error.errno not in _NOT_WRITABLE:
         return None
     path = Path(os.fsdecode(error.filename)).absolute() if isinstance(error.filename, str | bytes) else home.data_dir()
     remedy = "give a file in a folder that takes files"
@@ -68,7 +65,7 @@ def _remedy(error: OSError) -> str | None:
     ):
         if place in (path, *path.parents) or path in place.parents:
             remedy = f"set {name} to a folder that takes files{note}"
-    return _REMEDIES[error.errno] + remedy
+    return f"make room there, or {remedy}" if error.errno in _FULL else remedy
 
 
 def _usage_error(error: click.UsageError) -> NoReturn:
@@ -186,26 +183,20 @@ def trial(settings: tuple[str, ...], as_json: bool, show_command: bool) -> None:
 def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     """Parse ``KEY=VALUE`` words whose values are YAML, as in a profile's file."""
     from allocpool.campaign.profiles import parsed
+    from allocpool.campaign.single import keyed
 
     overrides: dict[str, Any] = {}
-    for word in settings:
-        key, equals, value = word.partition("=")
+    for key, value in keyed(settings, "--set blocks=3").items():
         try:
-            if not equals or not key:
-                raise UserError("this is not KEY=VALUE")
-            if key in overrides:
-                raise UserError(f"{key} is given twice")
             overrides[key] = parsed(value)
-            if overrides[key] is None:
-                raise UserError(f"{key} has no value")
         except UserError as error:
-            shown = repr(word if len(word) <= 80 else f"{word[:80]}...")
-            raise UserError(f"--set {shown}: {error}, for example --set blocks=3") from None
+            raise UserError(f"--set {key}: {error}, for example --set blocks=3") from None
+        if overrides[key] is None:
+            raise UserError(f"--set {key} has no value, for example --set blocks=3")
     return overrides
 
 
 def _campaigns(study: str, profile: str, settings: tuple[str, ...]) -> list[Campaign]:
-    """Return the campaign of one study with these settings, or those of `all`."""
     from allocpool.campaign import campaign
     from allocpool.campaign.registry import STUDY_NAMES
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,21 +33,8 @@ from allocpool.studies.native.specs import why_not_counted
 from allocpool.trial.record import RESULT, checked_record, trial_id
 
 _PROBE_HEAP_MB = 64
-_FEW_DESCRIPTORS = 4096
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _LITTLE_MB = 500
 """Of free space, below which a campaign is likely to end for want of it."""
-_DEBIAN = {
-    "javac": "openjdk-17-jdk-headless",
-    "Maven": "maven",
-    "C++ compiler": "g++",
-    "CMake": "cmake",
-    "simulated counters": "valgrind",
-    "boost_pool": "libboost-dev",
-    "chromium": "chromium",
-    **{name: row.debian for name, row in ALLOCATORS.items() if row.debian},
-}
-"""Which Debian package brings a part that is missing."""
 
 
 class CollectorReport(BaseModel, frozen=True):
@@ -83,10 +69,6 @@ class Diagnosis(BaseModel, frozen=True):
     allocators: tuple[Part, ...]
     system: tuple[Part, ...]
     outlook: Outlook | None = None
-
-    def packages(self) -> tuple[str, ...]:
-        parts = (*self.building, *self.allocators, *self.system)
-        return tuple(dict.fromkeys(_DEBIAN[part.name] for part in parts if part.problem and part.name in _DEBIAN))
 
     def missing(self) -> tuple[str, ...]:
         """Return a line for everything that is missing or does not work, essentials first."""
@@ -158,26 +140,15 @@ def _allocator(name: str) -> str:
 
 def _system(host: Host) -> tuple[Part, ...]:
     hardware, simulated = why_not_counted("hardware"), why_not_counted("simulated")
-    limits = [
-        "unlimited" if limit == resource.RLIM_INFINITY else limit
-        for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
-    ]
-    few = isinstance(limits[0], int) and limits[0] < _FEW_DESCRIPTORS
-    more = f"open files: {limits[0]} at once, {_FEW_DESCRIPTORS} are better: ulimit -n {_FEW_DESCRIPTORS}"
-    browser = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
-    missing = "a browser for the site's tests is missing: install chromium (Debian)"
     return (
         Part("hardware counters", None if hardware else "perf_event_open", hardware),
         Part("simulated counters", shutil.which("valgrind"), simulated),
-        Part("open files", f"{limits[0]} (at most {limits[1]})", more if few else None),
         Part("transparent huge pages", host.transparent_huge_pages or "not offered"),
-        Part("chromium", browser, None if browser else missing),
     )
 
 
 def as_text(diagnosis: Diagnosis) -> str:
-    """Return a diagnosis as text: which runtime runs with which collector (yes, no, or a dash where it never had it),
-    the parts, and what is missing."""
+    """Return a diagnosis as text: which runtime runs with which collector, the parts, and what is missing."""
     host = diagnosis.host
     signs = {"runs": "yes", "fails": "no", "absent": "-"}
     table = []
@@ -209,22 +180,17 @@ def as_text(diagnosis: Diagnosis) -> str:
     lines += [f"  {line}" for line in missing]
     lines += ["", "Noise", f"  {diagnosis.outlook.sentences()}"] if diagnosis.outlook else []
     ready = "ready: the essentials are there" if diagnosis.ready else "not ready: essentials are missing"
-    packages = diagnosis.packages()
-    install = [f"to install what is missing (Debian): apt-get install {' '.join(packages)}"] if packages else []
-    return "\n".join([*lines, "", ready, *install])
+    return "\n".join([*lines, "", ready])
 
 
 @dataclass(frozen=True)
 class Damage:
-    """One broken thing."""
-
     path: Path
     what: str
     remedy: str
 
 
 def damages() -> Iterator[Damage]:
-    """Yield everything that is broken in the store of this user."""
     yield from _of_place(home.data_dir())
     for folder in _folders(home.raw_dir()):
         if folder.name != "single":

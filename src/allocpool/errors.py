@@ -103,40 +103,19 @@ def _place(model: Any, place: tuple[int | str, ...]) -> tuple[tuple[Any, ...], l
     return choices, keys
 
 
-_KINDS = {
-    "int": "a whole number", "float": "a number", "tuple": "a list in brackets, [A, B]", "bool": "true or false",
-    "string": "a text", "dict": "settings, {KEY: VALUE}", "mapping": "settings, {KEY: VALUE}",
-    "model": "settings, {KEY: VALUE}",
-}  # fmt: skip
-_LIMITS = {
-    "greater_than": "above {gt}", "greater_than_equal": "{ge} or more", "less_than": "below {lt}",
-    "less_than_equal": "{le} or less", "too_short": "{min_length} values or more",
-    "too_long": "{max_length} values or fewer", "finite_number": "a finite number",
-    "string_too_short": "{min_length} letters or more",
-    "string_too_long": "{max_length} letters or fewer", "string_pattern_mismatch": "a text of the form {pattern}",
-}  # fmt: skip
-
-
 def _expected(item: Any) -> str:
-    """Return what pydantic's complaint asks for, in our words; its own for a kind that no setting has."""
-    kind = item["type"]
-    if kind in _LIMITS:
-        limits = item.get("ctx", {})
-        return _LIMITS[kind].format(**{k: f"{v:.12g}" if isinstance(v, float) else v for k, v in limits.items()})
-    if not kind.endswith(("_parsing", "_type", "_from_float", "_size", "_attributes_type")):
-        return str(item["msg"])
-    expected = _KINDS.get(kind.partition("_")[0], str(item["msg"]))
-    if kind == "tuple_type" and str(item["input"]).startswith("["):
-        expected += " (papermill reads the value of -p as a text: give a list with -y)"
-    return expected
+    expected = str(item["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    if item["type"] == "tuple_type":
+        papermill = str(item["input"]).startswith("[")  # it reads the value of -p as a text
+        return f"a list in brackets, [A, B]{' (papermill: give a list with -y)' if papermill else ''}"
+    return expected.replace("a valid integer", "a whole number").replace("a valid ", "a ")
 
 
 def in_one_line(error: ValidationError) -> str:
     """Return the first complaint of a pydantic model and its place, for models whose keys the user did not type."""
     item = error.errors()[0]
     where = ".".join(map(str, item["loc"]))
-    why = item["msg"].removeprefix("Value error, ") if item["type"] == "value_error" else _expected(item)
-    return f"{where}: {why}" if where else why
+    return f"{where}: {_expected(item)}" if where else _expected(item)
 
 
 def _complaint(item: Any, model: type[BaseModel], after: Any) -> str:
@@ -160,6 +139,6 @@ def _complaint(item: Any, model: type[BaseModel], after: Any) -> str:
             f"choose some of {', '.join(map(str, choices))}" if choices else "give one or more"
         )
     if kind == "value_error":
-        message = item["msg"].removeprefix("Value error, ")
+        message = _expected(item)
         return f"{key}: {message}" if key and not message.startswith("unknown ") else message
     return f"{key}: {_expected(item)}, not {value!r}"

@@ -16,21 +16,11 @@ from pathlib import Path
 
 from allocpool.errors import UserError
 
-_KINDS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFLNK: "a symbolic link",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
-
 
 def require_regular(path: Path, found: os.stat_result) -> None:
-    """Raise `UserError`, which names what it is, where what was found at ``path`` is no regular file."""
+    """Raise `UserError` where what was found at ``path`` is no regular file."""
     if not stat.S_ISREG(found.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no file")
-        raise UserError(f"{path} is {kind}, not a regular file: give the name of a regular file, or a new one")
+        raise UserError(f"{path} is not a regular file: give the name of a regular file, or a new one")
 
 
 def read_regular(path: Path, most_bytes: int) -> bytes:

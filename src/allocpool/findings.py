@@ -49,16 +49,12 @@ class Measured:
 
     profile: str
 
-    def _table(self, study: str, name: str) -> pd.DataFrame:
-        return store.stored(study, self.profile)[0][name]
-
     @cached_property
     def batch(self) -> pd.DataFrame:
-        return self._table("batch", "trials")
+        return store.stored("batch", self.profile)[0]["trials"]
 
     @cached_property
     def rungs(self) -> pd.DataFrame:
-        """The batch study's comparisons by configuration and messages alive."""
         return by_size.rungs(self.batch)
 
     @property
@@ -86,7 +82,6 @@ class Measured:
 
     @property
     def rule(self) -> Rule:
-        """What costs are judged by."""
         return store.rule_of(self.profile, *_OF_PACKETS)
 
     @property
@@ -96,8 +91,7 @@ class Measured:
 
 
 def answered(measured: Measured) -> pd.DataFrame:
-    """Return the trials that the answer is about: the newest Java with each of `_COLLECTORS`, buffers on the heap, and
-    flat C++, without options."""
+    """Return the trials of the answer: the newest Java with each of `_COLLECTORS` on the heap, and flat C++."""
     plain = cell_data.without_options(measured.shown)
     heap = plain[plain["layout"] == "heap"]
     newest = heap[(heap["runtime"] == heap["runtime"].max()) & heap["collector"].isin(_COLLECTORS)]
@@ -141,8 +135,7 @@ def answer(measured: Measured) -> str:
 
 
 def provenance(measured: Measured) -> dict[str, Any]:
-    """Return the provenance of the first of `_OF_PACKETS` that has results; UserError, which names the command that
-    measures, where none has."""
+    """Return the provenance of the first of `_OF_PACKETS` that has results; UserError where none has."""
     for study in _OF_PACKETS:
         if found := store.stored(study, measured.profile)[1]:
             return found

@@ -30,8 +30,7 @@ from allocpool.decisions import effect_that_matters, judge_by, judged_by
 from allocpool.errors import unknown_choice
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence import style
-from allocpool.evidence.shown import ROWS_MIME, Nothing, Shown, packed, region
-from allocpool.evidence.tables import plain_table
+from allocpool.evidence.tables import ROWS_MIME, Nothing, Shown, packed, plain_table, region
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
 _PLAIN = (str, int, float, list, dict, type(None))  # the types of YAML, which papermill can inject
@@ -95,8 +94,7 @@ def judged(of: Any) -> Any:
 
 
 def summaries(profile: str) -> Markdown:
-    """List each study of the profile with its question, which leads to its page, and its summary, judged by its own
-    rule."""
+    """List each study of the profile with its question, a link to its page, and its summary."""
     asked = profiles.studies_of(profile) if profile in profiles.names() else STUDY_NAMES
     lines = []
     for study in every_study():
@@ -143,18 +141,16 @@ def progress(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def say(*sentences: str) -> Markdown:
-    """Join sentences to a Markdown paragraph."""
     return Markdown(" ".join(sentence for sentence in sentences if sentence))
 
 
 def figure(drawing: Figure, caption: str) -> None:
-    """Show a figure with its caption, its text alternative and its rows, where it has them; of an empty figure, a
-    sentence."""
+    """Show a figure with its caption, text alternative and rows; of an empty figure, a sentence."""
     if because := style.why_nothing(drawing):
         show(Nothing(because=(because,)))
         return
     style.readable(drawing)
-    words = style.alt(drawing) or style.alt(style.describe(drawing, caption))
+    words = str(drawing.get_label() or style.describe(drawing, caption).get_label())
     key = "f" + hashlib.sha256(f"{words}{caption}".encode()).hexdigest()[:8]
     picture = style.svg(drawing, key)
     if len(picture) > _HEAVY:

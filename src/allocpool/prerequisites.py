@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from allocpool.compile._run import find_compiler, output_of
 from allocpool.errors import UserError
-from allocpool.machine.compiler import find_compiler, output_of
 from allocpool.runtimes.discovery import find_javac
 
 _CPP17 = "#include <optional>\n#include <string_view>\nstd::optional<std::string_view> probe;\n"
@@ -30,7 +30,6 @@ class Part:
 
 
 def part_of(name: str, find: Callable[[], str]) -> Part:
-    """Return what ``find`` finds, or why it raises `UserError`."""
     try:
         return Part(name, find())
     except UserError as error:

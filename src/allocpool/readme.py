@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from allocpool import findings, home
 from allocpool.decisions import judge_by
 from allocpool.errors import UserError
-from allocpool.evidence.style import alt
 from allocpool.packets import by_size
 
 PROFILE = "standard"
@@ -28,13 +27,12 @@ _MARKS = ("<!-- answer: made by `make readme` -->", "<!-- end of answer -->")
 def answer(measured: findings.Measured) -> str:
     """Return the headlines of the first page, the figure, the table, where and when."""
     about = findings.where_and_when(measured, findings.provenance(measured))
-    image = f"![{alt(drawn(measured))}]({PICTURE})"
+    image = f"![{drawn(measured).get_label()}]({PICTURE})"
     table = findings.by_alive(measured).to_markdown(index=False)
     return "\n\n".join(filter(None, (findings.answer(measured), image, table, about)))
 
 
 def drawn(measured: findings.Measured) -> Figure:
-    """Draw what a message costs by how many are alive."""
     return by_size.curve(findings.answered(measured), measured.last_level_cache_mb)
 
 

@@ -132,28 +132,17 @@ def take_in(archive: Path) -> tuple[str, str, list[str]]:
         for study in studies:
             _check(archive, study, scratch / study, manifest)
         os.chmod(scratch, 0o755)
-        _replace(target, scratch)
+        old = scratch.with_name(f"{scratch.name}.old")
+        with suppress(FileNotFoundError):
+            target.rename(old)
+        scratch.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return manifest.host_id, manifest.profile, studies
 
 
-def _replace(target: Path, scratch: Path) -> None:
-    """Put a folder in the place of another one, which stays if that fails."""
-    old = scratch.with_name(f"{scratch.name}.old")
-    with suppress(FileNotFoundError):
-        target.rename(old)
-    try:
-        scratch.rename(target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
 def _read(archive: Path) -> tuple[_Manifest, dict[str, bytes]]:
-    """Return the manifest, and the files that it names, as they were packed."""
     try:
         require_regular(archive, archive.stat())
         with tarfile.open(archive, "r:*", tarinfo=_Member) as packed:
@@ -190,8 +179,7 @@ def _content(packed: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _check_size(path: Path) -> None:
-    """Check that a table takes a bounded amount of memory before it is read, as a few bytes may stand for any number of
-    equal values; UserError otherwise."""
+    """Check the size of a table in memory before it is read: a few bytes may stand for any number of equal values."""
     with parquet.ParquetFile(path) as file:
         about = file.metadata
         columns = [about.schema.column(place) for place in range(about.num_columns)]

@@ -1,9 +1,4 @@
-"""A campaign: one study under one profile on this machine. Notebooks and the command line use it.
-
->>> study = open_study("batch", profile="smoke")   # doctest: +SKIP
->>> study.run()                                    # doctest: +SKIP
->>> study.tables()["trials"]                       # doctest: +SKIP
-"""
+"""A campaign: one study under one profile on this machine. Notebooks and the command line use it."""
 
 from __future__ import annotations
 
@@ -72,7 +67,6 @@ class CampaignStatus:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to run."""
         return self.missing == 0
 
 
@@ -104,8 +98,7 @@ class Campaign:
         return [item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in plan]
 
     def plan(self) -> list[Planned]:
-        """Return the plan for a machine with as many processors as this one; UserError, which names the key, where a
-        setting allows no trial."""
+        """Return the plan for a machine like this one; UserError, which names the key, where no trial fits."""
         try:
             planned: list[Planned] = self.study.plan(self.profile, self.machine())
         except ValidationError as error:
@@ -149,7 +142,6 @@ class Campaign:
 
     @property
     def is_sequential(self) -> bool:
-        """Whether open questions get further blocks."""
         return self.profile.schedule == "sequential"
 
     @property
@@ -178,7 +170,6 @@ class Campaign:
                     )
 
     def _to_place(self) -> list[TrialSpec]:
-        """Return the adaptive trials that a fixed plan has yet to place: their number is known, and about where."""
         if self.is_sequential or self.study.adaptive is None:
             return []
         there = {task.spec for task in self.all_tasks()}
@@ -202,7 +193,6 @@ class Campaign:
         return alone(home.raw_dir())
 
     def pace_meter(self) -> PaceMeter:
-        """Return what reads the machine's pace between trials."""
         return self._launcher.pace_meter()
 
     def trials_of(self, cell: TrialSpec) -> list[Task]:
@@ -440,8 +430,7 @@ class Campaign:
         return self.study.catalogue(taken, planned)
 
     def planned_cells(self) -> pd.DataFrame:
-        """Return one row per planned configuration: its trials over all blocks, their expected seconds, the memory of
-        one, and why it can't run."""
+        """Return one row per planned configuration: trials and their expected seconds, memory, and why it can't run."""
         rows = []
         for item in self.planned:
             spec, runs = item.spec, item.unavailable is None
@@ -502,8 +491,7 @@ def _sides_of(question: Question[TrialSpec]) -> list[str]:
 
 
 def _read_whole_record(task: Task, study: Study[Any], host: Host) -> TrialRecord | None:
-    """Return a trial's record; None, and a line on stderr, where it is of another trial or host, or lacks what its mode
-    measures."""
+    """Return a trial's record; None, and a line on stderr, where it is of another trial or host, or incomplete."""
     folder = task.folder
     record = read_record(folder)
     if record is None:

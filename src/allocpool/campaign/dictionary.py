@@ -40,20 +40,8 @@ This page and `datapackage.json` are generated from the schemas: `python -m allo
 _OF_CSV = ("reference", "simulated", "checked")
 """Folders of tables that no schema checks."""
 _PARQUET = "application/vnd.apache.parquet"
-
-
-def field_type(dtype: Any) -> str:
-    """Return Frictionless Data's word for a column's type; ValueError for a type that has none here."""
-    # As numbers count booleans too, so they come first.
-    if pd.api.types.is_bool_dtype(dtype):
-        return "boolean"
-    if pd.api.types.is_integer_dtype(dtype):
-        return "integer"
-    if pd.api.types.is_float_dtype(dtype):
-        return "number"
-    if isinstance(dtype, pd.StringDtype):
-        return "string"
-    raise ValueError(f"a column of type {dtype} has no word in the dictionary: booleans, numbers and strings have")
+_TYPES = {"b": "boolean", "i": "integer", "f": "number", "O": "string"}
+"""Frictionless Data's word for a column's type, by the kind of its dtype."""
 
 
 def _resource(name: str, paths: Sequence[Path], media: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
@@ -71,7 +59,7 @@ def _resources() -> Iterator[dict[str, Any]]:
             if stored := sorted(home.shipped_dir().glob(f"*/{study.name}/{table}.parquet")):
                 fields = [
                     {
-                        "name": name, "type": field_type(column.dtype.type), "description": column.description or "",
+                        "name": name, "type": _TYPES[column.dtype.type.kind], "description": column.description or "",
                         "constraints": {"required": not column.nullable, "unique": bool(column.unique)},
                     }
                     for name, column in schema.columns.items()
@@ -79,7 +67,7 @@ def _resources() -> Iterator[dict[str, Any]]:
                 yield _resource(f"{study.name}-{table}", stored, _PARQUET, fields)
     for path in [path for folder in _OF_CSV for path in sorted((home.home() / "data" / folder).glob("*.csv"))]:
         columns = pd.read_csv(path).convert_dtypes().dtypes.items()
-        fields = [{"name": str(name), "type": field_type(dtype)} for name, dtype in columns]
+        fields = [{"name": str(name), "type": _TYPES[dtype.kind]} for name, dtype in columns]
         yield _resource(path.stem.replace("_", "-"), [path], "text/csv", fields)
 
 
@@ -100,7 +88,7 @@ def dictionary() -> str:
             parts.append(f"\n## Study `{study.name}`, table `{table}`\n")
             parts.append("| column | type | meaning | may be empty |\n|---|---|---|---|")
             for name, column in schema.columns.items():
-                kind, empty = field_type(column.dtype.type), "yes" if column.nullable else "no"
+                kind, empty = _TYPES[column.dtype.type.kind], "yes" if column.nullable else "no"
                 parts.append(f"| `{name}` | {kind} | {column.description} | {empty} |")
     return "\n".join(parts) + "\n"
 

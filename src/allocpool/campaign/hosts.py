@@ -41,8 +41,7 @@ def called(name: str, host_id: str) -> str:
 
 
 def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
-    """Yield where a study of each host is stored, this machine's first, shipped ones last; what can't be read is named
-    in a line on stderr."""
+    """Yield where a study of each host is stored, this one's first; what can't be read is named on stderr."""
     seen = set()
     shipped = home.shipped_dir()
     others = (*sorted(home.hosts_dir().glob("*/")), shipped, *sorted((shipped / "hosts").glob("*/")))
@@ -100,8 +99,7 @@ def label(host_id: str, profile: str) -> str:
 
 
 def questions_of_hosts(profile: str) -> pd.DataFrame:
-    """Return one row per question of any study and host that has figures of it: ``study``, ``host_id``, ``host`` (its
-    label), and the columns of `QUESTIONS`."""
+    """Return one row per question of any study and host that has figures of it, with study and host."""
     names = ["study", "host_id", "host", *QUESTIONS.columns]
     parts = [pd.DataFrame(columns=names)]
     for study in every_study():

@@ -93,8 +93,7 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
 
 
 def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return overrides without dots: a part is complete, with what ``settings`` has of it; UserError where a part and a
-    key of it are given."""
+    """Return overrides without dots: a part is complete, with what ``settings`` has of it."""
     whole = {key: value for key, value in overrides.items() if "." not in key}
     dotted = sorted(key for key, value in overrides.items() if "." in key and value is not None)
     for part, keys in itertools.groupby(dotted, lambda key: key.partition(".")[0]):
@@ -107,8 +106,7 @@ def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict
 
 
 def _with_numbers(value: Any) -> Any:
-    """Return settings with the number of the release in place of ``newest``, each configuration once in a list;
-    UserError where there is no runtime."""
+    """Return settings with the number of the release in place of ``newest``, each configuration once in a list."""
     if isinstance(value, str):
         return _NEWEST.sub(lambda _: str(newest_runtime().feature), value)
     if isinstance(value, dict):
@@ -129,7 +127,6 @@ class _Core(yaml.SafeLoader):
     number. Keys are texts, each once; there are no merge keys, tags, anchors and aliases."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """PyYAML's hook: the keys of a mapping, each once."""
         seen = set()
         for key, _ in node.value:
             if key.tag != "tag:yaml.org,2002:str" or key.value == "<<":
@@ -158,8 +155,7 @@ _Core.add_constructor("tag:yaml.org,2002:int", _Core.whole)
 
 
 def parsed(text: str) -> Any:
-    """Return the value of a text in YAML; UserError, which names the line, where it is none, larger or deeper than
-    settings are, or uses what they need not."""
+    """Return the value of a text in YAML; UserError, which names the line, where it is none, or too much."""
     if len(text) > _MOST_BYTES:
         raise UserError(f"longer than {_MOST_BYTES:,} characters")
     try:

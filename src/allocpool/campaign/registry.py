@@ -19,7 +19,6 @@ STUDY_NAMES = (
 
 @cache
 def study_named(name: str) -> Study[Any]:
-    """Return the study of that name; UserError for an unknown one."""
     if name not in STUDY_NAMES:
         raise unknown_choice("study", name, STUDY_NAMES)
     study: Study[Any] = module_of(name, "study").STUDY
@@ -32,7 +31,6 @@ def module_of(study: str, part: str) -> ModuleType:
 
 
 def every_study() -> list[Study[Any]]:
-    """Return all studies, in their order."""
     return [study_named(name) for name in STUDY_NAMES]
 
 
@@ -42,7 +40,6 @@ def modes() -> dict[str, Mode]:
 
 
 def mode_named(name: object) -> Mode:
-    """Return the mode of that name; UserError for an unknown one."""
     known = modes()
     if not isinstance(name, str) or name not in known:
         raise unknown_choice("mode", name, known)

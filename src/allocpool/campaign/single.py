@@ -24,17 +24,22 @@ _SCREEN = 80
 """Letters of a line where each mode has one."""
 
 
-def parse_spec(settings: Sequence[str]) -> TrialSpec:
-    """Return the spec that ``KEY=VALUE`` words describe; UserError, which names what is valid, for others."""
+def keyed(words: Sequence[str], example: str) -> dict[str, str]:
+    """Return the values of ``KEY=VALUE`` words by key; UserError for others, or a key that is given twice."""
     values: dict[str, str] = {}
-    for word in settings:
+    for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise UserError(f"{word!r} is not KEY=VALUE, for example {next(iter(modes().values())).example}")
+            raise UserError(f"{word[:80]!r} is not KEY=VALUE, for example {example}")
         if key in values:
             raise UserError(f"{key} is given twice")
         values[key] = value
-    return spec_of(values)
+    return values
+
+
+def parse_spec(settings: Sequence[str]) -> TrialSpec:
+    """Return the spec that ``KEY=VALUE`` words describe; UserError, which names what is valid, for others."""
+    return spec_of(keyed(settings, mode_named("batch").example))
 
 
 def spec_of(values: Mapping[str, Any]) -> TrialSpec:
@@ -49,7 +54,6 @@ def spec_of(values: Mapping[str, Any]) -> TrialSpec:
 
 
 def summary_of(record: TrialRecord) -> dict[str, Any]:
-    """Return a record as plain data, for a reader of JSON."""
     found = mode_named(record.spec["mode"]).summarise(record)
     if record.launch and record.launch.jvm:
         found = {**found, "jvm_flags": list(record.launch.jvm.flags)}
@@ -57,8 +61,7 @@ def summary_of(record: TrialRecord) -> dict[str, Any]:
 
 
 def as_text(summary: dict[str, Any], record: TrialRecord) -> str:
-    """Return a summary as lines: its outcome, times of one packet, other measurements, then what was stated, the trial
-    and its conditions, last its counts."""
+    """Return a summary as lines: outcome, times of a packet, other measurements, the trial, last its counts."""
     about = {*record.spec, *TRIAL_COLUMNS}
     known = [key for key, value in summary.items() if value is not None and not isinstance(value, (dict, list))]
     found = sorted(known, key=lambda key: (key != "status", key in about, "ns_per_" not in key))
@@ -69,8 +72,7 @@ def as_text(summary: dict[str, Any], record: TrialRecord) -> str:
 
 
 def run_single(spec: TrialSpec) -> TrialRecord:
-    """Run one trial now, whatever was measured before, in ``data/raw/single/<trial id>``; UserError where it can't run
-    here, or a campaign is measuring."""
+    """Run one trial now, in ``data/raw/single``; UserError where it can't run here, or a campaign is measuring."""
     launcher = Launcher()
     refused = launcher.refusal(spec)
     if refused is None:

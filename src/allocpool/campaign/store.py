@@ -46,13 +46,13 @@ def _cant_read(path: Path, error: Exception | str, remake: str) -> UserError:
 def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """Return the tables and the provenance that a campaign left in a folder; UserError, which ends with ``remake``
     (what to do), where a file of theirs can't be read."""
-    tables = _tables(known, folder, remake, tuple(_version(path, remake) for path in sorted(folder.glob("*.parquet"))))
+    versions = tuple((path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*.parquet")) if path.exists())
+    tables = _tables(known, folder, remake, versions)
     return {name: table.copy() for name, table in tables.items()}, _read_provenance(folder, remake)
 
 
 def check_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """Return what `read_folder` does, each table checked against its schema; pandera's errors, or UserError for a table
-    that the study does not have."""
+    """Return what `read_folder` does, each table checked; pandera's errors, or UserError for an unknown table."""
     tables, provenance = read_folder(known, folder, remake)
     schemas = {**known.schemas, "questions": QUESTIONS}
     for name, table in tables.items():
@@ -71,8 +71,7 @@ def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
 
 
 def rule_told_by(provenance: Mapping[str, Any]) -> Rule:
-    """Return what a campaign is judged by: the equivalence margin of its profile, and how long its plan is where that
-    is fixed."""
+    """Return what a campaign is judged by: its equivalence margin, and the length of its plan where that is fixed."""
     settings = provenance["profile"]
     fixed = settings.get("schedule", "fixed") == "fixed"
     return Rule(float(settings.get("effect_that_matters", EFFECT)), settings.get("blocks") if fixed else None)
@@ -87,25 +86,14 @@ def rule_of(profile: str, *studies: str) -> Rule:
     return Rule()
 
 
-_Version = tuple[Path, int, int, int]
-"""A file with its inode, size and time of change: equal ones are the same."""
-
-
-def _version(path: Path, remake: str) -> _Version:
-    try:
-        about = path.stat()
-    except OSError as error:
-        raise _cant_read(path, error, remake) from None
-    return path, about.st_ino, about.st_size, about.st_mtime_ns
-
-
 @lru_cache(maxsize=64)
-def _tables(known: Study[Any], folder: Path, remake: str, versions: tuple[_Version, ...]) -> dict[str, pd.DataFrame]:
-    """Return the tables of a folder, read once while its files are the same: a page asks several times. A table that
-    the campaign did not have is empty."""
+def _tables(
+    known: Study[Any], folder: Path, remake: str, versions: tuple[tuple[Path, int], ...]
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of a folder, read once while its files are the same; those that it lacks are empty."""
     empty = {name: tidy.without_rows(schema) for name, schema in known.schemas.items()}
     stored: dict[str, pd.DataFrame] = {}
-    for path, *_ in versions:
+    for path, _ in versions:
         try:
             table = stored[path.stem] = pd.read_parquet(path)
         except (OSError, ValueError) as error:  # of Arrow's, too
@@ -134,8 +122,7 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
 
 
 def stored_folder(study: str, profile: str) -> Path | None:
-    """Return where tables of a campaign are stored: the reader's own before the shipped ones; UserError for what is no
-    name of a profile."""
+    """Return where a campaign is stored, the reader's own first; UserError for what is no profile's name."""
     if not PROFILE_NAME.fullmatch(profile):
         raise unknown_choice("profile", profile, profiles.names())
     folders = (root / profile / study for root in (home.tidy_dir(), home.shipped_dir()))

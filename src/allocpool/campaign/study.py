@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import pandas as pd
 from pandera.pandas import DataFrameSchema
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.campaign.schedule import Question
 from allocpool.decisions import EFFECT
@@ -25,7 +25,7 @@ class StudyProfile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    profile: str
+    profile: str = Field(pattern=f"^{PROFILE_NAME.pattern}$")
     blocks: int = Field(ge=1, le=1000, description="repetitions; a block holds every configuration once")
     schedule: Literal["fixed", "sequential"] = Field(
         default="fixed",
@@ -44,13 +44,6 @@ class StudyProfile(BaseModel):
     repeated_share: float = Field(
         default=0.1, ge=0, le=1, description="of all trials, the most that are run again because they were disturbed"
     )
-
-    @field_validator("profile")
-    @classmethod
-    def _is_a_name(cls, name: str) -> str:
-        if not PROFILE_NAME.fullmatch(name):
-            raise ValueError(f"a profile name is lower-case letters, digits, - and _, not {name!r}")
-        return name
 
 
 @dataclass(frozen=True)
@@ -86,7 +79,6 @@ class Mode:
 
     @property
     def name(self) -> str:
-        """The value of ``mode``."""
         return str(self.spec.model_fields["mode"].default)
 
 

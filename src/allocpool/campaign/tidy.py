@@ -51,7 +51,6 @@ def text(description: str, *, nullable: bool = False) -> Column:
 
 
 def choice(valid: Iterable[str], description: str, *, nullable: bool = False) -> Column:
-    """Return a column of strings out of a closed list."""
     return Column("string", Check.isin(list(valid)), nullable=nullable, description=description)
 
 
@@ -235,8 +234,7 @@ def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 
 def cpu_rows(record: TrialRecord, cpu: CpuTime, *ended: tuple[str, int]) -> list[Row]:
-    """Return the CPU time of the measured window by thread group; ``ended`` are the name and nanoseconds of threads
-    that ended before it did."""
+    """Return the CPU time of the window by thread group; ``ended``: names and ns of threads that ended before."""
     spent = cpu_ns_by_group([*cpu["threads"], *ended], cpu["process_ns"])
     return [{"trial_id": record.trial_id, "thread_group": group, "cpu_ns": ns} for group, ns in spent.items()]
 
@@ -358,8 +356,7 @@ def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
 
 
 def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Return the study's tables of these trials, with its name in those that have a column for it: a trial may belong
-    to several studies."""
+    """Return the study's tables of these trials, with its name: a trial may belong to several studies."""
     tables = study.tidy(records)
     whole = {trial_id for name in study.paced for trial_id in tables[name]["trial_id"]}
     paces = paces_of(study, [record for record in records if record.trial_id in whole])
@@ -392,7 +389,6 @@ def at_one_pace(study: Study[Any], tables: Mapping[str, pd.DataFrame]) -> dict[s
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]:
-    """Write each table to ``<folder>/<name>.parquet``, atomically."""
     written = [folder / f"{name}.parquet" for name in tables]
     for path, table in zip(written, tables.values(), strict=True):
         with replacing(path) as scratch:

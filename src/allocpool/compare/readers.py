@@ -54,7 +54,6 @@ class Benchmark:
 
     @property
     def iterations_only(self) -> bool:
-        """Whether all values are of one process."""
         return len(self.processes) == 1 and len(self.processes[0]) > 1
 
     def costs(self) -> list[float]:
@@ -255,7 +254,6 @@ FORMATS = (*(one.name for one in JSON_FORMATS), GO, CSV)
 
 _GO_LINE = re.compile(r"^Benchmark\S*\s+\d+\s+\S+\s+\S+", re.MULTILINE)
 _GO_KEY = re.compile(r"(goos|goarch|pkg|cpu):\s*(.*)")
-_GO_LARGER = {"lower": False, "higher": True}
 
 
 def _read_go(text: str, into: Trials) -> None:
@@ -264,8 +262,8 @@ def _read_go(text: str, into: Trials) -> None:
     lines = text.splitlines()
     for words in (line.split() for line in lines if line.startswith("Unit ")):
         found = dict(word.partition("=")[::2] for word in words[2:])
-        if found.get("better") in _GO_LARGER:
-            better[words[1]] = _GO_LARGER[found["better"]]
+        if found.get("better") in ("lower", "higher"):
+            better[words[1]] = found["better"] == "higher"
     values: dict[tuple[str, str], list[float]] = {}
     unknown: set[str] = set()
     package, in_header = "", False
@@ -347,18 +345,16 @@ def _read_csv(text: str, path: Path, into: Trials) -> None:
 
 def _ranks(words: list[str]) -> list[float]:
     """Return the rank of each block: by number where all are, else numbers inside of words count as numbers."""
-    numbers = {word: _parsed(word) for word in words}
-    if all(map(math.isfinite, numbers.values())):
-        return [numbers[word] for word in words]
+    numbers = list(map(_parsed, words))
+    if all(map(math.isfinite, numbers)):
+        return numbers
 
     def parts_of(word: str) -> list[Any]:
-        """Return text and numbers, which take turns: a number sorts by its length and its digits."""
-        parts: list[Any] = re.split(r"(\d+)", word)
-        parts[1::2] = [(len(digits := part.lstrip("0")), digits) for part in parts[1::2]]
-        return parts
+        """Return text and numbers, which take turns."""
+        return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", word)]
 
-    order = {word: float(rank) for rank, word in enumerate(sorted(numbers, key=parts_of))}
-    return [order[word] for word in words]
+    order = sorted(set(words), key=parts_of)
+    return [float(order.index(word)) for word in words]
 
 
 def read(path: Path, two_files: bool) -> Trials:

@@ -1,8 +1,9 @@
-"""What builds share: a step, whose output goes to a log and whose failure is one line, and how a result is kept."""
+"""What builds share: the compiler, a step, whose output goes to a log, and how a result is kept."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -29,8 +30,7 @@ class StepFailed(Exception):
 
 
 def step(command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
-    """Run ``command`` and append what it prints to ``log``; UserError where the program is not there, StepFailed where
-    it ended with an error."""
+    """Run ``command``, its output appended to ``log``; UserError without the program, StepFailed where it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     words = [str(word) for word in command]
     with log.open("a", encoding="utf-8") as file:
@@ -71,3 +71,30 @@ def telling_line(output: str, status: int) -> str:
     placed = [line for line in errors if _PLACE.search(line) and "warning" not in line.lower()]
     line = (placed or errors or lines[-1:] or [f"exit status {status}"])[0]
     return line[:_LONGEST_LINE]
+
+
+def output_of(command: list[str], text_in: str = "") -> tuple[int, str]:
+    """Return exit status and output of a command, (-1, reason) if it does not start."""
+    try:
+        done = subprocess.run(command, check=False, input=text_in, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return -1, str(error)
+    return done.returncode, done.stdout + done.stderr
+
+
+def find_compiler() -> tuple[str, str]:
+    """Return the C++ compiler (``CXX``, else the first of c++, g++, clang++): its path and its version line.
+
+    Raises:
+        UserError: there is none, or it does not compile C++17.
+    """
+    named = os.environ.get("CXX")
+    remedy = "install g++ (Debian), cxx-compiler (conda-forge) or the Xcode command line tools (macOS)"
+    for candidate in [named] if named else ["c++", "g++", "clang++"]:
+        path = shutil.which(candidate)
+        if path is None:
+            continue
+        status, said = output_of([path, "--version"])
+        if status == 0 and said:
+            return path, said.splitlines()[0]
+    raise UserError(f"{f'CXX={named} does not start' if named else 'there is no C++ compiler'}: {remedy}")

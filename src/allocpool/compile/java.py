@@ -42,8 +42,7 @@ class JavaBuild:
 
 
 def check_module(module: str, javac: Runtime) -> None:
-    """Refuse a module that does not exist or that this compiler is too old for; UserError names the modules, or the JDK
-    that is needed."""
+    """Refuse an unknown module, or one that this compiler is too old for; UserError names what is needed."""
     if module not in java_modules():
         raise unknown_choice("Java module", module, java_modules())
     release = module_release(module)

@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from allocpool import home
-from allocpool.compile._run import RECORD, StepFailed, keep, step
+from allocpool.compile._run import RECORD, StepFailed, find_compiler, keep, output_of, step
 from allocpool.compile.sources import code_hash
 from allocpool.errors import UserError
 from allocpool.files import locked
 from allocpool.machine.allocators import find_boost
-from allocpool.machine.compiler import find_compiler, output_of
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 _OBJECTS = "liballocpool_objects.a"
@@ -152,14 +151,8 @@ def _build(project: _Project, planned: NativeBuild, folder: Path) -> None:
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:
         tree = Path(temporary) / "tree"
-        configure: list[str | Path] = [
-            "cmake",
-            "-S",
-            home.native_dir() / project.folder,
-            "-B",
-            tree,
-            "-DCMAKE_BUILD_TYPE=Release",
-        ]
+        configure: list[str | Path] = ["cmake", "-S", home.native_dir() / project.folder, "-B", tree]
+        configure += ["-DCMAKE_BUILD_TYPE=Release"]
         configure += [f"-DCMAKE_CXX_COMPILER={planned.compiler}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
         if project.sources == "native":
             configure += [_boost_setting(), f"-DALLOCPOOL_HOST_CPU={'ON' if project.host_cpu else 'OFF'}"]

@@ -101,11 +101,9 @@ def with_siblings(module: str) -> set[str]:
 
 def module_release(module: str) -> int:
     """The Java release that ``module`` is compiled for: its ``maven.compiler.release``, else its parent's."""
-    for pom in (home.workloads_dir() / module / "pom.xml", home.workloads_dir() / "pom.xml"):
-        declared = ElementTree.parse(pom).findtext(f"{_POM}properties/{_POM}maven.compiler.release")
-        if declared is not None:
-            return int(declared)
-    raise ValueError(f"neither the module {module} nor the parent declares maven.compiler.release")
+    poms = (home.workloads_dir() / module / "pom.xml", home.workloads_dir() / "pom.xml")
+    found = (ElementTree.parse(pom).findtext(f"{_POM}properties/{_POM}maven.compiler.release") for pom in poms)
+    return int(next(filter(None, found)))
 
 
 def child_sources(module: str) -> list[Path]:

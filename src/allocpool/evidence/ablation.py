@@ -84,7 +84,6 @@ class Ablation(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """One of `OUTCOMES`."""
         if self.after.ratio is None:
             return NOT_MEASURED
         if self.after.equivalent if self.asked.within else self.after.direction > 0:
@@ -105,7 +104,6 @@ def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def ablations(asked: Sequence[Asked]) -> list[Ablation]:
-    """Judge changes by the costs of trials."""
     judged = []
     for item in asked:
         sides: list[Any] = [

@@ -39,15 +39,10 @@ def agreement(questions: pd.DataFrame, combined: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"comparisons": counts.keys(), "count": counts.values()})
 
 
-def furthest_apart(combined: pd.DataFrame) -> pd.DataFrame:
-    """Return the primary questions on which hosts differ most, as many as `forest` has room for."""
-    primary = combined[combined["primary"].astype(bool)].astype({"spread": float})
-    return primary.nlargest(_MOST, "spread")
-
-
 def forest(questions: pd.DataFrame, combined: pd.DataFrame) -> Figure:
-    """Draw the cost ratios of `furthest_apart` host by host with their intervals, and the mean over hosts."""
-    shown = furthest_apart(combined)
+    """Draw the cost ratios on which hosts differ most, host by host with their intervals, and the mean."""
+    primary = combined[combined["primary"].astype(bool)].astype({"spread": float})
+    shown = primary.nlargest(_MOST, "spread")
     if shown.empty:
         return style.nothing("one host: nothing to compare it with")
     rows = questions.merge(shown[["study", "question"]])

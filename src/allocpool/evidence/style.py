@@ -98,8 +98,7 @@ def by_panel(grid: Any, rows: pd.DataFrame) -> Iterator[tuple[str, Any, pd.DataF
 
 
 def describe(figure: Figure, text: str, rows: pd.DataFrame | None = None) -> Figure:
-    """Give a figure its text alternative and the tidy rows that it shows (`rows_of`); closes it in pyplot, which would
-    show it a second time."""
+    """Give a figure its text alternative and its tidy rows; closes it in pyplot, which would show it twice."""
     figure.set_label(" ".join(text.split()))
     if rows is not None:
         _ROWS[figure] = rows[~rows[_END]].drop(columns=_END) if _END in rows else rows
@@ -115,11 +114,6 @@ _END = "is_end_of_interval"
 def rows_of(figure: Figure) -> pd.DataFrame | None:
     """Return the tidy rows that `describe` was given for a figure."""
     return _ROWS.get(figure)
-
-
-def alt(figure: Figure) -> str:
-    """Return a figure's text alternative."""
-    return str(figure.get_label())
 
 
 def mark(label: str, colour: str = GREY, marker: str = "", line: Any = "", width: float = 1.4) -> Line2D:
@@ -190,8 +184,7 @@ def _in_words(text: str) -> str:
 
 
 def _spell_out(figure: Figure, letters: float) -> None:
-    """Write texts of a figure `_in_words`, titles of panels in lines that fit: of so many letters in the width of the
-    figure."""
+    """Write texts of a figure `_in_words`, titles of panels in lines that fit."""
     columns = max((spec.get_gridspec().ncols for axis in figure.axes if (spec := axis.get_subplotspec())), default=1)
     for axis in figure.axes:
         for which in ("x", "y"):
@@ -252,10 +245,7 @@ def stack(
 
 
 def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]]) -> None:
-    """Write names (height, name, colour) right of a panel at their lines' ends, moved apart where they would overlap.
-
-    The axis has its final scale.
-    """
+    """Write names (height, name, colour) at the ends of lines, moved apart; the axis has its final scale."""
     points, box, gap = axis.figure.dpi / 72, axis.get_window_extent(), 1.35 * TEXT
     heights = [float(axis.transData.transform((1, height))[1]) / points for height, _, _ in named]
     order = sorted(range(len(named)), key=lambda one: heights[one])
@@ -319,7 +309,7 @@ _NO_FIGURE = "No figure: "
 
 def why_nothing(figure: Figure) -> str:
     """Return why a figure is empty, or an empty text."""
-    words = alt(figure)
+    words = str(figure.get_label())
     return words.removeprefix(_NO_FIGURE).removesuffix(".") if words.startswith(_NO_FIGURE) else ""
 
 
@@ -384,14 +374,13 @@ def svg(figure: Figure, key: str) -> str:
     text = re.sub(r'(url\(#|href="#)', rf"\g<1>{key}-", text)
     text = re.sub(INK, "currentColor", text).replace(GRID, "rgba(128,128,128,.3)")
     text = text.replace("#ffffff", "var(--figure-paper, var(--jp-layout-color0, #ffffff))")
-    words = alt(figure).replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    words = str(figure.get_label()).replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     shape = f'role="img" aria-label="{words}" style="max-width:100%;height:auto;color:inherit"'
     return text.replace("<svg ", f"<svg {shape} ", 1)
 
 
 def collector_key(language: object, collector: object) -> str:
-    """Return what the colour of a mark stands for: the collector of a Java configuration, or C++; UserError where the
-    collector is unknown."""
+    """Return what the colour of a mark stands for: a collector, or C++; UserError for an unknown collector."""
     return collector_named(str(collector)).name if language == "java" else CPP
 
 

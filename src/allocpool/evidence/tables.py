@@ -1,9 +1,12 @@
-"""Tables for a reader: any small one, and claims with their verdicts and evidence."""
+"""Tables for a reader: any small one, and claims with their verdicts and evidence; with the rows behind them, which
+readers can download."""
 
 from __future__ import annotations
 
+import base64
 import functools
 import html
+import io
 import math
 import operator
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -18,8 +21,58 @@ from allocpool import stats
 from allocpool.decisions import Comparison
 from allocpool.evidence import claims
 from allocpool.evidence.claims import CANNOT, NOT_MEASURED, NOT_TESTED, OPEN, Verdict
-from allocpool.evidence.shown import Nothing, Shown, region
 from allocpool.evidence.trials import spelled_out
+
+ROWS_MIME = "application/vnd.allocpool.rows+json"
+"""Of a figure or table: ``title``, and its rows as ``parquet`` in base64."""
+
+NOTHING_MIME = "application/vnd.allocpool.nothing+json"
+"""Marks a sentence in place of an empty figure or table."""
+
+
+def packed(title: str, rows: pd.DataFrame) -> dict[str, str]:
+    """Return rows as the value of `ROWS_MIME`; a column of mixed types becomes text."""
+    plain = rows.rename(columns=str).loc[:, ~rows.columns.duplicated()]
+    plain = plain.assign(**{str(name): plain[name].map(str) for name in plain if plain[name].dtype == object})
+    buffer = io.BytesIO()
+    plain.to_parquet(buffer, compression="zstd", index=False)
+    return {"title": title, "parquet": base64.b64encode(buffer.getvalue()).decode()}
+
+
+def region(inner: str, title: str) -> str:
+    """Return a table in a region that scrolls, by keyboard too."""
+    named = html.escape(title, quote=True)
+    return f'<div class="table-scroll" role="region" tabindex="0" aria-label="{named}">{inner}</div>'
+
+
+@dataclass(frozen=True)
+class Shown:
+    html: str
+    title: str
+    rows: pd.DataFrame
+
+    def _repr_mimebundle_(self, **_asked: Any) -> dict[str, Any]:
+        return {"text/html": self.html, "text/plain": self.title, ROWS_MIME: packed(self.title, self.rows)}
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """A sentence in place of empty tables (``of``: their titles) and figures (``because``: why each is empty)."""
+
+    of: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
+
+    def __add__(self, other: Nothing) -> Nothing:
+        return Nothing(self.of + other.of, self.because + other.because)
+
+    @property
+    def data(self) -> str:
+        tables = [f"**{'; '.join(self.of)}**: nothing in this campaign."] if self.of else []
+        return " ".join((*tables, *(f"No figure: {reason}." for reason in self.because)))
+
+    def _repr_mimebundle_(self, **_asked: Any) -> dict[str, Any]:
+        return {"text/markdown": self.data, "text/plain": self.data, NOTHING_MIME: {}}
+
 
 _AFTER_DECIDED = {OPEN: 1, NOT_TESTED: 2, CANNOT: 3}
 _NUMBERS = ("effect", "from", "to", "n")
@@ -182,8 +235,7 @@ def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Compariso
 
 
 def interval_text(values: pd.Series, digits: int = 3) -> str | None:
-    """Return the geometric mean over trials with its interval; the mean alone where a trial has none of it; None
-    without a value."""
+    """Return the geometric mean over trials with its interval; the mean alone where a trial has none of it."""
     known = values.dropna().astype(float)
     if (known > 0).all():
         return stats.geometric_interval(known).text(digits) if len(known) else None
@@ -191,16 +243,14 @@ def interval_text(values: pd.Series, digits: int = 3) -> str | None:
 
 
 def intervals(trials: pd.DataFrame, by: Sequence[str], columns: Mapping[str, str]) -> pd.DataFrame:
-    """Return a row per group of trials: the columns ``by``, ``n``, and `interval_text` of each of ``columns`` under its
-    new name."""
+    """Return a row per group of trials: ``by``, ``n``, and `interval_text` of columns under their new names."""
     groups = trials.groupby(list(by), sort=False, observed=True, dropna=False)
     texts = {name: groups[column].agg(interval_text) for column, name in columns.items()}
     return pd.DataFrame({"n": groups.size(), **texts}).reset_index()
 
 
 def means(trials: pd.DataFrame, by: Sequence[str], value: str) -> pd.DataFrame:
-    """Return a row per group of trials: the columns ``by``, ``ns`` (geometric mean of a column), ``low``, ``high`` and
-    ``n``."""
+    """Return a row per group of trials: columns ``by``, ``ns`` (geometric mean), ``low``, ``high`` and ``n``."""
     groups = trials.astype({value: float}).groupby(list(by), observed=True, sort=False)[value]
     costs = {key: stats.geometric_interval(cell) for key, cell in groups}
     found = [(*key, cost.estimate, cost.low, cost.high, cost.trials) for key, cost in costs.items()]
@@ -209,15 +259,10 @@ def means(trials: pd.DataFrame, by: Sequence[str], value: str) -> pd.DataFrame:
 
 TableOrWords = GT | Nothing
 _HEADINGS = {
-    "left_out_because": "left out because",
     "llc_misses": "misses of the last level",
     "l1d_misses": "misses of the first level",
     "sd_free": "SD of the logarithm, free",
     "sd_held": "SD of the logarithm, held",
-    "n_free": "n, free",
-    "n_held": "n, held",
-    "speeds_free": "speeds, free",
-    "speeds_held": "speeds, held",
     "compiled_states": "states of compiled code",
     "shared_states": "of these, with both speeds",
 }

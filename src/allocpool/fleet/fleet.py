@@ -147,7 +147,6 @@ class Fleet:
         self._lock = threading.RLock()
 
     def require_scheduler(self) -> None:
-        """Check that the scheduler is there; Lost where it is not."""
         if self.client.status not in ("running", "newly-created"):
             raise Lost("the scheduler is lost: nothing finished is; start it again, and the same command goes on")
 
@@ -215,8 +214,7 @@ class Fleet:
 
 
 class _RemoteLauncher(Launcher):
-    """What another machine answers to specs, repetitions alike: why it can't run one, or None; and the hash of the code
-    that it runs there, empty if it can't."""
+    """What another machine answers to specs: why it can't run one, or None; and the hash of its code."""
 
     def __init__(self, remote: RemoteHost) -> None:
         self.answers: dict[TrialSpec, tuple[str | None, str]] = {}

@@ -87,8 +87,7 @@ def _why_not(asked: str, own: str) -> str | None:
 
 
 def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[tuple[str | None, str]]:
-    """Return for each spec why this machine can't run it (None if it can), and its code hash (empty if it can't), after
-    trying the flags of their JVMs if asked."""
+    """Return for each spec why this machine can't run it (None if it can), and its code hash."""
     launcher = _launcher()
     if try_flags:
         launcher.prepare(specs)

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -41,8 +42,7 @@ _WATCH_S = 0.5
 
 
 def end_with_make() -> None:
-    """End this process (SIGTERM) when the `make` that started it has died, even killed, or was interrupted alone; on
-    Linux."""
+    """End this process when the `make` that started it has died or was interrupted alone; on Linux."""
     make = os.environ.pop(MAKE, "")
     if not make.isdecimal() or sys.platform != "linux":
         return
@@ -115,35 +115,21 @@ def _parent_and_start(process: int) -> tuple[int, str]:
     return int(words[1]), words[19]
 
 
-class _Guard:
-    """The guard of this process, started with the first group that is named to it."""
-
-    _process: subprocess.Popen[str] | None = None
-
-    def start(self) -> None:
-        if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, text=True, start_new_session=True,
-            )  # fmt: skip
-
-    def send(self, line: str) -> None:
-        """Name a group (``+7``) or take it back (``-7``). Without a guard a child still dies with its parent."""
-        self.start()
-        with suppress(OSError, ValueError):
-            pipe = self._process.stdin if self._process else None
-            if pipe is not None:
-                pipe.write(f"{line}\n")
-                pipe.flush()
-
-
-_GUARD = _Guard()
-
-
-def start_guard() -> None:
+@cache
+def start_guard() -> subprocess.Popen[str]:
     """Have the guard before what it is to guard: its start takes longer than a child needs for children of its own. A
     kill between the start of a child and its naming is missed; a trial then dies with its parent."""
-    _GUARD.start()
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def _send(line: str) -> None:
+    """Name a group (``+7``) or take it back (``-7``). Without a guard a child still dies with its parent."""
+    pipe = start_guard().stdin
+    with suppress(OSError):
+        print(line, file=pipe, flush=True)
 
 
 @contextmanager
@@ -152,14 +138,14 @@ def guarded(child: subprocess.Popen[bytes]) -> Iterator[None]:
 
     ``child`` leads a group of its own (``start_new_session``), and was started after `start_guard`.
     """
-    _GUARD.send(f"+{child.pid}")
+    _send(f"+{child.pid}")
     try:
         yield
     finally:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-        _GUARD.send(f"-{child.pid}")
+        _send(f"-{child.pid}")
 
 
 if __name__ == "__main__":

@@ -22,8 +22,7 @@ def available_memory_mb() -> int:
 
 
 def _limits(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> Iterator[tuple[Path, Path]]:
-    """Yield the files of limit and use of every control group around this process, its own first (cgroups(7)); a job's
-    limit may stand on any level."""
+    """Yield the files of limit and use of every control group around this process, its own first (cgroups(7))."""
     for unified, level in control_groups("memory", root, own):
         names = ("memory.max", "memory.current") if unified else ("memory.limit_in_bytes", "memory.usage_in_bytes")
         yield level / names[0], level / names[1]

@@ -33,7 +33,7 @@ class Event(NamedTuple):
     number: int
 
 
-_HARDWARE, _SOFTWARE, _CACHE = 0, 1, 3
+_HARDWARE, _CACHE = 0, 3
 _READ_MISS = 1 << 16
 HARDWARE_EVENTS = (
     Event("cycles", _HARDWARE, 0),
@@ -43,8 +43,6 @@ HARDWARE_EVENTS = (
 )
 CREW_EVENTS = (*HARDWARE_EVENTS[:3], Event("l1d_misses", _CACHE, 0 | _READ_MISS))
 """Of threads that exchange lines: a line that another core has written to is missing in the nearest cache."""
-PAGE_FAULTS = Event("page_faults", _SOFTWARE, 2)
-"""Counted by the kernel itself, so also where the processor counts nothing."""
 
 
 class Counters:
@@ -73,7 +71,6 @@ class Counters:
                 os.close(file)
 
     def start(self) -> None:
-        """Count from zero."""
         for command in (_RESET, _ENABLE):
             for file in self._files.values():
                 fcntl.ioctl(file, command, 0)

@@ -24,8 +24,7 @@ def addresses_can_be_fixed() -> bool:
 
 
 def start_again_at_fixed_addresses(command: Sequence[str]) -> None:
-    """Replace this process by ``command`` where `FIXED_ADDRESSES` asks for it and its own addresses are random; OSError
-    where the kernel refuses."""
+    """Replace this process by ``command`` where `FIXED_ADDRESSES` asks for it; OSError where the kernel refuses."""
     before = _personality(_ASK)
     if not os.environ.get(FIXED_ADDRESSES) or before & _ADDR_NO_RANDOMIZE:
         return

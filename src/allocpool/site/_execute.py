@@ -49,7 +49,6 @@ class _InThisProcess(Engine):
 
     @classmethod
     def execute_managed_notebook(cls, nb_man: NotebookExecutionManager, kernel_name: str, **_: Any) -> None:
-        """Run every cell up to the first error."""
         shell = _Shell.instance(config=Config(HistoryManager={"enabled": False}))
         for index, cell in enumerate(nb_man.nb.cells):
             nb_man.cell_start(cell, index)
@@ -84,8 +83,7 @@ def _execute(source: str, executed: str, parameters: str) -> None:
 
 
 def main() -> None:
-    """Execute notebooks (source, executed copy and parameters of each), so many at a time; prints the source and exit
-    status of each as it ends."""
+    """Execute notebooks (source, executed copy, parameters), so many at a time; prints the exit status of each."""
     jobs, waiting = int(sys.argv[1]), json.loads(sys.argv[2])
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     papermill_engines.register(_ENGINE, _InThisProcess)

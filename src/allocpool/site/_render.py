@@ -21,8 +21,7 @@ from allocpool.campaign.campaign import SHOW_ONLY
 from allocpool.campaign.registry import every_study
 from allocpool.errors import UserError
 from allocpool.machine.guard import guarded, start_guard
-from allocpool.site._build import build_site
-from allocpool.site._pages import ERROR_SUFFIX, read_page
+from allocpool.site._build import ERROR_SUFFIX, build_site, read_page
 from allocpool.stats import plural
 
 _PAGE_S = 8.0
@@ -35,8 +34,7 @@ def pages_seconds(profile: str) -> float:
 
 
 def notebooks_of(profile: str, show_only: bool = False) -> list[Path]:
-    """Return the notebooks of a profile's findings: without those of studies that it leaves out, and with ``show_only``
-    those of studies without results."""
+    """Return the notebooks of a profile's findings; with ``show_only`` none of studies without results."""
     named = [name for name in profiles.studies_of(profile) if not show_only or store.stored_folder(name, profile)]
     left_out = {study.notebook for study in every_study() if study.name not in named}
     return [path for path in (home.home() / "notebooks").glob("*.ipynb") if path.stem not in left_out]
