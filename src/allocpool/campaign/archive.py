@@ -132,14 +132,24 @@ def take_in(archive: Path) -> tuple[str, str, list[str]]:
         for study in studies:
             _check(archive, study, scratch / study, manifest)
         os.chmod(scratch, 0o755)
-        old = scratch.with_name(f"{scratch.name}.old")
-        with suppress(FileNotFoundError):
-            target.rename(old)
-        scratch.rename(target)
-        shutil.rmtree(old, ignore_errors=True)
+        _replace(target, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return manifest.host_id, manifest.profile, studies
+
+
+def _replace(target: Path, scratch: Path) -> None:
+    """Put a folder in the place of another one, which stays if that fails."""
+    old = scratch.with_name(f"{scratch.name}.old")
+    with suppress(FileNotFoundError):
+        target.rename(old)
+    try:
+        scratch.rename(target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _read(archive: Path) -> tuple[_Manifest, dict[str, bytes]]:
