@@ -1,6 +1,8 @@
-"""What the instrument's own trials show: false differences of A/A controls, what goes with speed."""
+"""What the instrument's own trials show: false differences of A/A controls, what goes with speed, iterations."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pandas as pd
@@ -32,6 +34,25 @@ def test_a_configuration_and_its_control_do_not_differ() -> None:
 def test_a_judge_that_favours_one_side_of_a_control_is_caught() -> None:
     found = story.controls(campaign("twin", centre=150.0))
     assert set(found["verdict"]) == {B_CHEAPER}
+
+
+def test_iterations_follow_what_varies_and_what_it_costs() -> None:
+    """With trials that cost 25 iterations, and differ by a fifth of what iterations do, the best number is 25."""
+    trials = synthetic.trials(40, 0.0, 1, lambda _row: 100.0, FLAT, ("A",))
+    trials = trials[trials["strategy"] == "alloc"].assign(wall_s=50 * 0.01)
+    rng = np.random.default_rng(3)
+    rows = []
+    for name in trials["trial_id"]:
+        centre = rng.normal(0, 0.02)
+        for place in range(26):
+            ns = 100.0 * math.exp(centre + rng.normal(0, 0.10))
+            rows.append({"trial_id": name, "iteration": place, "phase": "measured", "start_ns": place * 10_000_000,
+                         "end_ns": (place + 1) * 10_000_000, "ns_per_packet": ns})  # fmt: skip
+    (row,) = story.iterations_asked(trials, pd.DataFrame(rows)).to_dict("records")
+    assert (row["iterations"], row["trials"]) == (25, 40)
+    assert row["within"] == pytest.approx(0.10, rel=0.1)
+    assert row["between"] == pytest.approx(0.02, rel=0.5)
+    assert 12 < row["optimum"] < 50
 
 
 @pytest.mark.parametrize(("slope", "explains"), [(1.0, True), (0.0, False)])

@@ -225,6 +225,35 @@ def bridge_over_plain(trials: pd.DataFrame) -> pd.DataFrame:
     return tables.comparisons(names, decisions.compare_together(sides), "bridge over plain java")
 
 
+def iterations_asked(trials: pd.DataFrame, iterations: pd.DataFrame) -> pd.DataFrame:
+    """Return how many iterations a trial should have: what varies within it against what varies between trials, by what
+    each costs.
+
+    Columns: configuration, strategy, case, trials, iterations (a trial has, in the median), within, between (standard
+    deviations of the logarithm), optimum (infinite where trials are not shown to differ). Source: Kalibera and Jones,
+    "Rigorous benchmarking in reasonable time", ISMM 2013: the root of the ratio of costs times the ratio of variances.
+    """
+    measured = iterations[iterations["phase"] == "measured"]
+    # The last one may be cut short.
+    measured = measured[measured["iteration"] < measured.groupby("trial_id")["iteration"].transform("max")]
+    each = measured.assign(log=np.log(measured["ns_per_packet"].astype(float))).groupby("trial_id").agg(
+        mean=("log", "mean"), variance=("log", "var"), count=("log", "size"), begin=("start_ns", "min"),
+        end=("end_ns", "max"),
+    )  # fmt: skip
+    each = each.assign(measured_s=(each["end"] - each["begin"]) / 1e9)
+    joined = cell_data.with_cost(trials).merge(each[each["count"] > 1], left_on="trial_id", right_index=True)
+    found = joined.groupby(_CELL, observed=True).agg(
+        trials=("wall_s", "size"), iterations=("count", "median"), within=("variance", "mean"),
+        between=("mean", "var"), wall_s=("wall_s", "median"), measured_s=("measured_s", "median"),
+    ).astype(float)  # fmt: skip
+    found = found[found["trials"] > 1]
+    between = (found["between"] - found["within"] / found["iterations"]).clip(lower=0.0)
+    costs = (found["wall_s"] - found["measured_s"]) / (found["measured_s"] / found["iterations"])
+    optimum = np.maximum(1.0, np.ceil(np.sqrt(costs * found["within"] / between)))
+    found = found.assign(within=np.sqrt(found["within"]), between=np.sqrt(between), optimum=optimum)
+    return found.drop(columns=["wall_s", "measured_s"]).astype({"trials": int}).reset_index()
+
+
 def _shares(rates: pd.DataFrame, keys: list[str], names: dict[str, str]) -> pd.DataFrame:
     shares = rates[[*names]].map(lambda value: "" if pd.isna(value) else f"{value:.1%}")
     return pd.concat([rates[keys], shares.rename(columns=names)], axis=1)
