@@ -85,13 +85,16 @@ def slopes(points: pd.DataFrame, value: str = "rss_mb", by: Sequence[str] = ("va
 
 
 def over_blocks(
-    lines: pd.DataFrame, by: Sequence[str] = ("variant",), value: str = "each", level: float = CONFIDENCE
-) -> pd.DataFrame:
-    """Return the mean of a column of `slopes` over blocks, by group: mean, low and high (Student; NaN of one block),
-    n."""
+    lines: pd.DataFrame, by: Sequence[str] = ("variant",), value: str = "each", level: float = CONFIDENCE,
+    next_block: bool = False,
+) -> pd.DataFrame:  # fmt: skip
+    """Return the mean of a column of `slopes` over blocks, by group: mean, low and high (Student; NaN of one block), n.
+
+    ``next_block``: the interval is that in which one more block is expected.
+    """
     groups = lines.groupby(list(by), sort=False)[value]
     mean, n = groups.mean(), groups.size()
-    half = scipy_stats.t.ppf(0.5 + level / 2, n - 1) * groups.std() * np.sqrt(1 / n)
+    half = scipy_stats.t.ppf(0.5 + level / 2, n - 1) * groups.std() * np.sqrt(1 / n + next_block)
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "n": n})
 
 
@@ -156,3 +159,21 @@ def published() -> pd.DataFrame:
     baselines["io"] = baselines["server"].map(_IO_OF_SERVER)
     both = pd.concat([table.assign(way=ways), baselines.assign(way=[Variant("cpp", "threads").way, IDLE_THREADS])])
     return both[["io", "buffer", "way", "connections", "memory_mb", "median_cpu_percent"]].reset_index(drop=True)
+
+
+def published_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the published memory with ours, predicted from the slope with the interval of one more block.
+
+    Ours are platform threads on the newest release, and C++. Empty where a row was not measured, or at one number of
+    connections only.
+    """
+    by = ["io", "buffer"]
+    ours = newest(usual(done(trials)))
+    ours = ours[ours["threads"].fillna("") != "virtual"].assign(buffer=ours["buffer"].fillna(0))
+    idle = slopes(ours[ours["io"] == "stream"].assign(io="idle_threads"), "idle_rss_mb", by)
+    table = published()
+    lines = pd.concat([slopes(ours, by=by), idle]).merge(table, "inner", by)
+    lines = lines.assign(mib=lines["fixed_mb"] + lines["each"] * lines["connections"] / _MB)
+    predicted = over_blocks(lines, by, "mib", next_block=True).apply(spread, axis=1, result_type="reduce")
+    table = table.merge(predicted.rename("ours, MiB").reset_index(), "left", by)
+    return table.rename(columns={"memory_mb": "published MB"})[["way", "connections", "published MB", "ours, MiB"]]
