@@ -46,6 +46,8 @@ TRACES = {
 }
 """What a trial records that could go with its speed."""
 _CELL = list(cell_data.CONFIGURATION)
+_FEWEST = 3
+"""Trials of a cell that has a pace."""
 _RECORDED = (
     "ns_per_packet", "jvm_thread_ms", "kernel_thread_ms", "jvm_process_ms", "kernel_process_ms", "explicit_collections",
     "log_pauses", "recorder_pauses", "log_pause_ms", "recorder_pause_ms",
@@ -111,8 +113,9 @@ def as_measured(trials: pd.DataFrame) -> pd.DataFrame:
 
 def in_time(trials: pd.DataFrame) -> pd.DataFrame:
     """Return each trial in the order in which they ran: minutes (since the first), cost (as measured, over the
-    geometric mean of its cell) and pace."""
+    geometric mean of its cell) and pace; of cells that have a pace."""
     done = as_measured(cell_data.with_cost(trials)).sort_values("started_utc")
+    done = done[done.groupby(_CELL, observed=True)["block"].transform("size") >= _FEWEST]
     logs = done["ns_per_packet"].astype(float).map(math.log)
     own = logs - logs.groupby([done[key] for key in _CELL], observed=True).transform("mean")
     started = pd.to_datetime(done["started_utc"])
