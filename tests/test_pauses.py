@@ -62,7 +62,7 @@ def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
 @pytest.mark.parametrize(
     ("part", "names"),
     [
-        ({"live_set": {"configurations": ["java/heap/g1/25"], "live_millions": [50]}}, "12 or less"),
+        ({"live_set": {"configurations": ["java/heap/g1/25"], "live_millions": [50]}}, "live_millions.0"),
         ({"live_set": {"configurations": ["java/heap/g2/25"]}}, "g2"),
         ({"losses": {"configurations": ["java/heap/cms/25"]}}, "cms runs on 11"),
         ({"known_causes": {"disturbances": ["nap"]}}, "choose one of stop, full_collection, native_call"),

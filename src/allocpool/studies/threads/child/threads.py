@@ -128,7 +128,7 @@ class WorkerWindows(Windows):
         for buckets in histograms:
             delays.update(dict(buckets))
         ends = {"last_sequence": max, "start_ns": min, "measured_start_ns": max, "end_ns": max}
-        summed: Any = {name: ends.get(name, sum)(one[name] for one in accounts) for name in Consumption.__annotations__}
+        summed: Any = {name: ends.get(name, sum)(one[name] for one in accounts) for name in accounts[0]}
         summed["stalled_ns"] = 0
         return summed, sorted(delays.items())
 
