@@ -226,7 +226,11 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
         style.rule(grid, x=limit)
     if limit:
         handles.append(style.mark(f"last-level cache, {cache_mb:,.0f} MiB", style.INK, line="--"))
-    text = "ns a message by messages alive."
+    sides = []
+    for name, mine in rungs(trials).groupby("configuration", sort=False):
+        spans = mine.groupby((mine["verdict"] != mine["verdict"].shift()).cumsum())
+        sides.append(f"{name}: " + ", ".join(f"{span['verdict'].iloc[0]} {_alive(span)}" for _, span in spans))
+    text = f"ns a message by messages alive. {'; '.join(sides)}."
     return style.finish(grid, text, 3, handles=handles, x="messages alive", y="ns a message")
 
 
