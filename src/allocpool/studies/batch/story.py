@@ -68,9 +68,9 @@ def _ratios(trials: pd.DataFrame) -> pd.DataFrame:
     """Return ``ratio`` of the geometric means of allocating over the pool, and ``n`` of the smaller side."""
     done = cell_data.with_cost(trials[trials["strategy"].isin(["alloc", "pool"])])
     done = done.assign(log=np.log(done["ns_per_packet"].astype(float)))
-    cells = done.groupby([*_CELL, "strategy"], observed=True)["log"].agg(["mean", "size"]).unstack("strategy")
+    every = done.groupby([*_CELL, "strategy"], observed=True)["log"].agg(["mean", "size"])
     both = pd.MultiIndex.from_product([["mean", "size"], ["alloc", "pool"]])
-    cells = cells.reindex(columns=both).dropna()
+    cells = pd.DataFrame(every.unstack("strategy")).reindex(columns=both).dropna()
     ratio = np.exp(cells["mean", "alloc"] - cells["mean", "pool"])
     return pd.DataFrame({"ratio": ratio, "n": np.minimum(cells["size", "alloc"], cells["size", "pool"]).astype(int)})
 
