@@ -182,10 +182,10 @@ def test_a_page_is_shown_of_much_and_of_little(
     shown: list[dict[str, Any]] = []
     monkeypatch.setattr(notebook, "finished", lambda name, provenance, _answer: shown.append({name: provenance}))
     (path,) = [path for path in NOTEBOOKS if path.stem == stem]
-    told: dict[str, Any] = {"display": lambda *_shown: None}
+    namespace: dict[str, Any] = {"display": lambda *_shown: None}
     with judged_by(Rule()):  # a page judges on, until its process ends
         for code in source(path, "code"):
-            exec(code.replace('profile = "quick"', 'profile = "standard"'), told)
+            exec(code.replace('profile = "quick"', 'profile = "standard"'), namespace)
     plt.close("all")
     assert [list(each) for each in shown] == [[stem]]
 

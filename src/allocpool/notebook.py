@@ -218,7 +218,7 @@ def status_banner(provenance: Mapping[str, Any]) -> HTML:
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
     words = f"{found['sentence']} {stats.matters_from(effect_that_matters())}"
     if (boots := provenance.get("boots", 1)) > 1:
-        words += f" The machine was started {boots} times meanwhile: costs are over its pace, which shows what changed."
+        words += f" The machine was started {boots} times: costs are over its pace around each trial."
     if others := provenance.get("other_settings"):
         items = "".join(f"<li>{html.escape(each)}</li>" for each in others)
         summary = f"{stats.plural(len(others), 'setting')} of this campaign differ from the profile's"
