@@ -147,12 +147,28 @@ def test_an_interrupt_that_all_of_a_terminal_get_is_told_once(tmp_path: Path) ->
     assert all_end([started])
 
 
-def start_make(folder: Path, goal: str) -> tuple[subprocess.Popen[str], IO[str]]:
-    """`make` in a process group of its own with signals as in a terminal; ``folder`` has the program it starts."""
+def test_make_that_a_script_runs_in_the_background_runs_to_its_end(tmp_path: Path) -> None:
+    program = tmp_path / "allocpool"
+    program.write_text(f"#!/bin/sh\necho $$\nuntil [ -e {tmp_path}/go ]; do sleep 0.1; done\n", encoding="utf-8")
+    program.chmod(0o755)
+    make, output = start_make(tmp_path, "shipped", "--ignore-signal=INT,QUIT,HUP")
+    started = int(output.readline())
+    while not watched(make.pid) and make.poll() is None:
+        time.sleep(0.01)
+    time.sleep(4 * guard._WATCH_S)
+    assert lives(started)
+    (tmp_path / "go").touch()
+    assert make.wait() == 0
+
+
+def start_make(
+    folder: Path, goal: str, signals: str = "--default-signal=INT,HUP"
+) -> tuple[subprocess.Popen[str], IO[str]]:
+    """`make` in a process group of its own, by default with signals as in a terminal; ``folder`` has what it starts."""
     done = [f"--old-file={each}" for each in ("setup", ".venv/.installed") if each != goal]
     command = ["make", "--silent", *done, goal, f"BIN={folder}"]
     # Tests may run in the background, under nohup, or by make.
-    program = ["env", "--default-signal=INT,HUP", "--unset=MAKELEVEL", *command]
+    program = ["env", signals, "--unset=MAKELEVEL", *command]
     make = subprocess.Popen(program, cwd=home.home(), stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert make.stdout is not None
     return make, make.stdout

@@ -37,7 +37,8 @@ for group in groups:
 MAKE = "ALLOCPOOL_MAKE"
 """Environment variable in which `make` gives a command its process id."""
 _PR_SET_PDEATHSIG = 1
-_ENDS_MAKE = sum(1 << (number - 1) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT))
+_ENDS_MAKE = sum(1 << (number - 1) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM))
+"""The first three are ignored where a script has make run in the background, SIGTERM never."""
 _WATCH_S = 0.5
 
 
@@ -49,14 +50,15 @@ def end_with_make() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != int(make):  # it died before
         os.kill(os.getpid(), signal.SIGTERM)
-    if caught := _caught_by(make):  # none, where a shell has it run in the background
+    if caught := _caught_by(make):
         found = threading.Event()
 
         def end(number: int, frame: FrameType | None) -> None:
             found.set()  # Ctrl-C reaches all of a terminal's processes: this one ends already
             signal.default_int_handler(number, frame)
 
-        signal.signal(signal.SIGINT, end)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as where a shell has it run in the background
+            signal.signal(signal.SIGINT, end)
         threading.Thread(target=_watch, args=(make, caught, found), daemon=True).start()
 
 
