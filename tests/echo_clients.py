@@ -21,7 +21,7 @@ FLOOD = 600
 
 def connect(port: int) -> socket.socket:
     client = socket.create_connection(("127.0.0.1", port))
-    client.settimeout(20)
+    client.settimeout(120)
     return client
 
 

@@ -92,7 +92,7 @@ def test_bad_clients_leave_nothing_behind(key: str, tmp_path: Path) -> None:
     asked = {"spec": spec.model_dump(mode="json"), "launch": launch.model_dump(mode="json")}
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("echo_clients.py"))],
-        input=json.dumps(asked), capture_output=True, text=True, timeout=240, check=False, cwd=tmp_path,
+        input=json.dumps(asked), capture_output=True, text=True, timeout=900, check=False, cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(home.home() / "src")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
@@ -175,7 +175,7 @@ def test_a_load_generator_that_dies_fails_the_trial_and_leaves_no_process(key: s
     with long_trial(*variant) as (runner, load):
         family = psutil.Process(runner.pid).children(recursive=True)
         load.kill()
-        out, err = runner.communicate(timeout=60)
+        out, err = runner.communicate(timeout=600)
     assert runner.returncode == 1
     assert json.loads(out)["status"] == "failed"
     assert "the load generator died in the middle of the run (signal 9)" in err
@@ -188,7 +188,7 @@ def test_a_runner_that_dies_takes_server_and_load_with_it(how: signal.Signals, d
         family = psutil.Process(runner.pid).children(recursive=True)
         assert len(family) == 3, "the server, its load, and the guard that ends both"
         runner.send_signal(how)
-        runner.communicate(timeout=60)
+        runner.communicate(timeout=600)
     awaited(lambda: not [process for process in family if process.is_running()])
 
 
@@ -198,7 +198,7 @@ def test_a_taken_port_is_refused_in_one_line(data: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         runner = trial_process(*SHORT, "io=stream", f"port={port}")
-        _, err = runner.communicate(timeout=60)
+        _, err = runner.communicate(timeout=600)
     assert runner.returncode == 2
     assert err == f"allocpool: port {port} of 127.0.0.1 is taken: choose another, or 0 for any free one\n"
 

@@ -56,7 +56,7 @@ def lives(process: int) -> bool:
 
 def all_end(processes: list[int]) -> bool:
     """Whether none of them lives for long."""
-    for _ in range(3_000):
+    for _ in range(12_000):
         if not any(lives(one) for one in processes):
             return True
         time.sleep(0.01)

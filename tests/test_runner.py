@@ -111,7 +111,7 @@ def test_a_campaign_ended_half_way_continues_with_no_trial_repeated_or_lost(
     assert not list(scratch.iterdir()), "left in the temporary folder"
     before = results(data)
     assert 0 < len(before) < len(planned)
-    assert not psutil.wait_procs(children, timeout=10)[1], "a child outlived its campaign"
+    assert not psutil.wait_procs(children, timeout=120)[1], "a child outlived its campaign"
 
     if ending == signal.SIGINT:
         second = start_campaign(SMALL)
@@ -139,7 +139,7 @@ def test_a_terminal_that_is_closed_ends_its_campaign_and_costs_nothing_finished(
     family = psutil.Process(process).children(recursive=True)
     os.close(terminal)
     os.waitpid(process, 0)
-    assert family and not psutil.wait_procs(family, timeout=10)[1], "a child outlived its campaign"
+    assert family and not psutil.wait_procs(family, timeout=120)[1], "a child outlived its campaign"
     before = results(data)
     assert 0 < len(before) < 4
     assert open_campaign(chosen).run().finished == 4
@@ -194,7 +194,7 @@ def test_memory_that_can_not_be_had_at_all_is_out_of_memory(
 )
 def test_a_child_ended_by_a_signal_is_recorded(data: Path, number: int, status: str) -> None:
     record = run_one(
-        data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=20",
+        data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=200",
         meanwhile=lambda child: child.send_signal(number),
     )  # fmt: skip
     assert record.status == status
@@ -223,7 +223,7 @@ def test_a_trial_that_a_signal_stopped_for_a_while_is_invalid(data: Path) -> Non
         child.resume()
 
     record = run_one(
-        data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=2.5", "timeout_s=20",
+        data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=2.5", "timeout_s=200",
         meanwhile=stop,
     )  # fmt: skip
     assert (record.status, record.reason) == ("invalid", "a signal stopped it for a while")

@@ -320,6 +320,7 @@ def browser() -> Iterator[Browser]:
 def tab(browser: Browser) -> Iterator[Tab]:
     """A window of a desktop, whose console must stay empty."""
     context = browser.new_context(viewport=DESKTOP)
+    context.set_default_timeout(300_000)
     opened = context.new_page()
     said: list[str] = []
     opened.on("console", lambda message: said.append(_told(message)))
@@ -356,6 +357,7 @@ def test_it_is_readable_by_everyone(
     site: Path, browser: Browser, size: ViewportSize, scheme: Any, names: tuple[str, ...]
 ) -> None:
     context = browser.new_context(viewport=size, color_scheme=scheme)
+    context.set_default_timeout(300_000)
     tab = context.new_page()
     for name in names:
         visit(tab, site, name)
@@ -374,6 +376,7 @@ def test_figures_say_what_they_show_and_take_the_ink_of_a_dark_page(site: Path, 
     inks = []
     for scheme in SCHEMES:
         context = browser.new_context(viewport=DESKTOP, color_scheme=scheme)
+        context.set_default_timeout(300_000)
         tab = context.new_page()
         visit(tab, site)
         drawing = tab.get_by_role("img", name="A line that rises from 3 to 4.")

@@ -125,7 +125,7 @@ def test_the_member_listens_on_loopback_only_and_dies_with_the_trial(data: Path)
         assert {connection.laddr.ip for connection in listening} <= set(child._LOOPBACK)
         command.send_signal(signal.SIGKILL)
         command.wait()
-        assert member.wait(timeout=60) is None or not member.is_running()
+        assert member.wait(timeout=300) is None or not member.is_running()
     finally:
         command.kill()
         command.wait()
