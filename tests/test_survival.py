@@ -125,7 +125,7 @@ def test_a_runner_that_is_ended_at_any_moment_loses_and_repeats_nothing(data: Pa
         time.sleep(0.0001 * (moment % 50))
         with suppress(ProcessLookupError):  # it had done all
             os.kill(child.pid or 0, ENDINGS[moment % len(ENDINGS)])
-        child.join(60)
+        child.join(600)
         assert child.exitcode is not None
         after = records(data, before)
         assert {name: after.get(name) for name in before} == before, f"lost or repeated at moment {moment}"
@@ -170,7 +170,7 @@ def test_tables_are_whole_wherever_in_one_their_writer_is_killed(data: Path, mad
         shutil.rmtree(small.tidy_folder)
         child = FORK.Process(target=_die_in_the_middle, args=(small, written))
         child.start()
-        child.join(60)
+        child.join(600)
         assert child.exitcode == -signal.SIGKILL
         tables = list(small.tidy_folder.glob("[!.]*.parquet"))
         assert len(tables) == written
@@ -220,7 +220,7 @@ def in_a_place_of_its_own(work: Callable[[], Any]) -> Any:
     child.start()
     there.close()
     answer = here.recv()
-    child.join(60)
+    child.join(600)
     if isinstance(answer, BaseException):
         raise answer
     return answer
@@ -275,7 +275,7 @@ def test_two_runners_at_once_lose_and_repeat_nothing(data: Path, made_up: None) 
     for one in both:
         one.start()
     for one in both:
-        one.join(60)
+        one.join(600)
     before = records(data)
     assert len(before) == 60 and 0 in [one.exitcode for one in both]
     opened(60).run()
@@ -499,7 +499,7 @@ def test_writers_of_the_same_tables_at_once_do_not_meet(data: Path, made_up: Non
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(60)
+        writer.join(600)
     assert [writer.exitcode for writer in writers] == [0] * 4
     assert len(store.read_tables("batch", one.profile.profile)[0]["trials"]) == 4
     assert not list(one.tidy_folder.glob(".*")), "what a write left"
