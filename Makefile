@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help prerequisites watched setup findings shipped readme lab clean test \
+.PHONY: help prerequisites watched setup findings shipped readme paper lab clean test \
         test-style test-types test-notebooks test-java test-native test-python
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo 'make test-long  what takes longer: fleets, every kill, fuzz seed and notebook, TSan and jcstress'
 	@echo 'make shipped    set up, then the pages of the shipped results, without a trial'
 	@echo 'make readme     set up, then the answer and the picture of the README from the shipped results'
+	@echo 'make paper      set up, then figures and text of paper/ from the shipped results, as HTML and PDF in build/paper'
 	@echo 'make lab        set up, then open the notebooks in JupyterLab'
 	@echo 'make setup      .venv, Java runtimes and builds, without running anything'
 	@echo 'make bench-NAME set up, then measure a part of the instrument: allocpool bench NAME'
@@ -72,6 +73,24 @@ shipped: watched .venv/.installed
 readme: watched .venv/.installed
 	@ALLOCPOOL_DATA=build/readme $(BIN)/python -m allocpool.readme
 
+# Pandoc and Typst, which only the paper needs, are apart from .venv.
+build/paper/.installed: paper/requirements.lock .venv/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+	  --upgrade --target build/paper/tools --requirement paper/requirements.lock || \
+	  { echo 'missing: pandoc and typst of paper/requirements.lock, as pip says above' >&2; exit 1; }
+	@touch $@
+
+paper: watched .venv/.installed build/paper/.installed
+	@ALLOCPOOL_DATA=build/readme $(BIN)/papermill --log-level ERROR --no-progress-bar paper/figures.ipynb \
+	  build/paper/figures.ipynb
+	@cp paper/paper.* paper/*.svg build/paper
+	@cd build/paper && pandoc=tools/pypandoc/files/pandoc && common='paper.md --citeproc --standalone' && \
+	  $$pandoc $$common --embed-resources --variable maxwidth=48em --output paper.html && \
+	  $$pandoc $$common --variable fontsize=9pt --variable papersize=a4 \
+	    --variable header-includes='#set table(inset: 3pt)' --output paper.typ && \
+	  PYTHONPATH=tools ../../$(BIN)/python -c 'import typst; typst.compile("paper.typ", output="paper.pdf")' && \
+	  echo "$$PWD/paper.html $$PWD/paper.pdf"
+
 lab: watched setup
 	@$(BIN)/jupyter lab $$([ "$$(id -u)" != 0 ] || echo --allow-root) notebooks
 
@@ -103,7 +122,7 @@ test-types: .venv/.installed
 	$(BIN)/mypy
 
 test-notebooks: .venv/.installed
-	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
+	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb paper/*.ipynb
 
 # Nothing is timed: a JVM of tests spends most of what it takes on its second compiler. What runs on the ring in trials
 # is compiled by both. Bytecode is that of javac and of releases: a sixth of a short JVM is verifying it.

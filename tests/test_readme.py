@@ -15,15 +15,15 @@ def test_answer_and_picture_are_those_of_the_shipped_results(data: Path) -> None
     text = (home.home() / "README.md").read_text(encoding="utf-8")
     measured = readme.shipped()
     with judged_by(measured.rule):
-        assert readme.filled(text, measured) == text, "`make readme` makes it anew"
-        assert readme.picture(measured) == (home.home() / readme.PICTURE).read_text(encoding="utf-8"), (
+        assert readme.filled(text, answer=readme.answer(measured)) == text, "`make readme` makes it anew"
+        assert readme.svg(readme.drawn(measured)) == (home.home() / readme.PICTURE).read_text(encoding="utf-8"), (
             "`make readme` draws it anew"
         )
 
 
-def test_a_readme_without_its_marks_is_refused(data: Path) -> None:
-    with pytest.raises(UserError, match="has lost its marks"):
-        readme.filled("# Allocate or pool?\n", readme.shipped())
+def test_a_text_without_its_marks_is_refused() -> None:
+    with pytest.raises(UserError, match="answer"):
+        readme.filled("# Allocate or pool?\n", answer="pool")
 
 
 def test_own_results_do_not_pass_for_the_shipped_ones(data: Path) -> None:

@@ -1,6 +1,6 @@
 """``python -m allocpool.readme``: write the answer and the picture of the README, from the shipped results.
 
-A test compares both with the shipped tables.
+A test compares both with the shipped tables. The notebook of the paper fills its text and draws its figures alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from allocpool.packets import by_size
 PROFILE = "standard"
 """The profile that ships."""
 PICTURE = Path("docs") / "answer.svg"
-_MARKS = ("<!-- answer: made by `make readme` -->", "<!-- end of answer -->")
+_PART = re.compile(r"(<!-- (\w+): made by `make \w+` -->\n)(?:.*?\n)?(<!-- end of \2 -->)", re.DOTALL)
 
 
 def answer(measured: findings.Measured) -> str:
@@ -36,20 +36,20 @@ def drawn(measured: findings.Measured) -> Figure:
     return by_size.curve(findings.answered(measured), measured.last_level_cache_mb)
 
 
-def picture(measured: findings.Measured) -> str:
-    """Return the figure as SVG, the same whenever it is drawn."""
+def svg(figure: Figure) -> str:
+    """Return a figure as SVG, the same whenever it is drawn."""
     text = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "allocpool", "svg.fonttype": "path"}):
-        drawn(measured).savefig(text, format="svg", metadata={"Date": None}, facecolor="white")
+        figure.savefig(text, format="svg", metadata={"Date": None}, facecolor="white")
     return re.sub(r"[ \t]+\n", "\n", text.getvalue())
 
 
-def filled(text: str, measured: findings.Measured) -> str:
-    """Return the README with a new answer between its marks; UserError where it has lost one."""
-    if not all(text.count(mark) == 1 for mark in _MARKS):
-        raise UserError(f"README.md has lost its marks: {' and '.join(_MARKS)}")
-    before, rest = text.split(_MARKS[0])
-    return f"{before}{_MARKS[0]}\n{answer(measured)}\n{_MARKS[1]}{rest.split(_MARKS[1])[1]}"
+def filled(text: str, **parts: str) -> str:
+    """Return the text with each of the parts between its marks; UserError where the text has other marks than these."""
+    if sorted(part[1] for part in _PART.findall(text)) != sorted(parts):
+        marks = " and ".join(f"`<!-- {name}: made by ... -->` with `<!-- end of {name} -->`" for name in parts)
+        raise UserError(f"the text has lost its marks: {marks}")
+    return _PART.sub(lambda found: f"{found[1]}{parts[found[2]]}\n{found[3]}", text)
 
 
 def shipped() -> findings.Measured:
@@ -64,8 +64,8 @@ def main() -> None:
     readme, target = home.home() / "README.md", home.home() / PICTURE
     measured = shipped()
     judge_by(measured.rule)
-    readme.write_text(filled(readme.read_text(encoding="utf-8"), measured), encoding="utf-8")
-    target.write_text(picture(measured), encoding="utf-8")
+    readme.write_text(filled(readme.read_text(encoding="utf-8"), answer=answer(measured)), encoding="utf-8")
+    target.write_text(svg(drawn(measured)), encoding="utf-8")
     print(json.dumps({"README": str(readme), "picture": str(target)}))
 
 

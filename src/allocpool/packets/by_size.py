@@ -234,14 +234,18 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
     return style.finish(grid, text, 3, handles=handles, x="messages alive", y="ns a message")
 
 
-def table(own: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per configuration and one column per number of messages alive: side and by how many times, in
-    brackets where it is not shown."""
-    rows = own[own["n"] > 0]
+def side_and_times(rows: pd.DataFrame) -> pd.Series:
+    """Return of each row the side and by how many times it is cheaper, in brackets where it is not shown; columns
+    ``ratio`` (of allocating over the pool) and ``verdict``."""
     times = rows["ratio"].where(rows["ratio"] >= 1, 1 / rows["ratio"]).map(lambda each: stats.significant(each, 2))
     text = (rows["ratio"] >= 1).map({True: "pool ", False: "allocate "}) + times + "x"
     text = text.mask(rows["verdict"] == NO_DIFFERENCE, "equal")
-    text = text.mask(rows["verdict"] == INCONCLUSIVE, "(" + text + ")")
-    wide = rows.assign(text=text).pivot(index="configuration", columns="alive", values="text")
+    return text.mask(rows["verdict"] == INCONCLUSIVE, "(" + text + ")")
+
+
+def table(own: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per configuration and one column per number of messages alive, with `side_and_times`."""
+    rows = own[own["n"] > 0]
+    wide = rows.assign(text=side_and_times(rows)).pivot(index="configuration", columns="alive", values="text")
     wide = wide.reindex(rows["configuration"].unique()).fillna("")
     return wide.rename(columns=lambda each: f"{each:,} alive").rename_axis(columns=None).reset_index()
