@@ -17,6 +17,7 @@ from allocpool.evidence import reference
 from allocpool.evidence.claims import MIXED, NOT_TESTED, OPEN, REFUTED, REPRODUCED
 from allocpool.studies.allocation import claims as allocation_claims
 from allocpool.studies.allocation.child import buffers, fragmentation, jmh
+from allocpool.studies.allocation.specs import GrowSpec
 from allocpool.studies.allocation.study import AllocationProfile, plan_allocation
 from allocpool.trial.launch import Launcher
 
@@ -107,9 +108,10 @@ def test_growing_is_as_in_the_source_and_on_a_smaller_machine_has_fewer_buffers_
     jvm = single.parse_spec(text.split()).needs().jvm
     assert jvm is not None and jvm.heap_mb == source["heap_mb"] and not jvm.pre_touch
     assert f"-XX:NewSize={source['new_size_mb']:.0f}m" in jvm.flags
-    profile = campaign.open_study("allocation", "standard").profile
+    profile: Any = campaign.open_study("allocation", "standard").profile
     for memory_mb, scale in ((2**20, 1.0), (8192, 0.13)):
-        planned = [item.spec for item in plan_allocation(profile, Machine(2, memory_mb)) if item.spec.mode == "grow"]
+        specs = [item.spec for item in plan_allocation(profile, Machine(2, memory_mb))]
+        planned = [spec for spec in specs if isinstance(spec, GrowSpec)]
         counts = {1024: source["allocations"], 10_240: source["allocations"], 102_400: source["allocations_100kb"]}
         assert {(spec.bytes, spec.slots) for spec in planned} == {(size, scale * n) for size, n in counts.items()}
         assert max(spec.needs().most_mb for spec in planned) <= 0.55 * memory_mb

@@ -121,12 +121,13 @@ def _heap_mb(spec: dict[str, Any]) -> int | None:
     used up and ends the trial."""
     if not _is_java(spec):
         return None
+    smallest_mb = collector_named(spec["collector"]).smallest_heap_mb
     if "scale" in spec:
-        return max(math.ceil(SOURCE_HEAP_MB * spec["scale"]), collector_named(spec["collector"]).smallest_heap_mb)
+        return max(math.ceil(SOURCE_HEAP_MB * float(spec["scale"])), smallest_mb)
     wanted_mb = max(64, _room_mb(spec)) if "operation" in spec else _room_mb(spec)
     if never_frees(spec["collector"]) and "operation" not in spec:
         wanted_mb = 2048 if "slots" in spec else math.ceil(1.3 * spec["turnovers"] * spec["live_mb"]) + 64
-    return max(wanted_mb, collector_named(spec["collector"]).smallest_heap_mb)
+    return max(wanted_mb, smallest_mb)
 
 
 class BufferSpec(ProgramSpec):
