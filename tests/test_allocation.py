@@ -13,9 +13,11 @@ from allocpool.api import trial
 from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
+from allocpool.evidence import reference
 from allocpool.evidence.claims import MIXED, NOT_TESTED, OPEN, REFUTED, REPRODUCED
 from allocpool.studies.allocation import claims as allocation_claims
 from allocpool.studies.allocation.child import buffers, fragmentation, jmh
+from allocpool.studies.allocation.specs import GrowSpec
 from allocpool.studies.allocation.study import AllocationProfile, plan_allocation
 from allocpool.trial.launch import Launcher
 
@@ -56,6 +58,8 @@ def summary(text: str) -> dict[str, Any]:
         ),
         ("mode=fragmentation technique=arena_auto distribution=uniform runtime=21", "foreign memory needs runtime=25"),
         ("mode=fragmentation technique=slab distribution=normal", "choose one of uniform, lognormal, phases"),
+        ("mode=grow technique=malloc bytes=8 strategy=pool", "choose one of alloc"),
+        ("mode=grow technique=malloc bytes=8 young_mb=2", "young_mb belongs to Java with collector serial, parallel"),
         ("mode=jmh technique=malloc bytes=8", "mode jmh takes technique byte_array or heap_buffer or direct_buffer"),
     ],
 )
@@ -85,6 +89,30 @@ def test_a_java_trial_reports_its_pauses_and_the_bytes_that_the_jvm_counted(data
     assert found["ns_per_alloc"] > 0 and found["ns_per_free"] is None
     assert found["gc_pause_total_ms"] is not None and found["gc_pauses"] >= 0
     assert 10_240 + 12 <= found["heap_bytes_per_buffer"] <= 10_240 + 40
+
+
+def test_memory_that_grows_takes_more_page_faults_than_memory_that_is_recycled(data: Path) -> None:
+    grown = summary("mode=grow technique=malloc bytes=1024 scale=0.02")
+    recycled = summary(f"mode=allocation technique=malloc allocator=glibc_keeping bytes=1024 {SHORT}")
+    assert (grown["count"], grown["status"]) == (20_000, "ok") and grown["ns_per_free"] > 0
+    assert grown["faults_per_alloc"] > 10 * recycled["faults_per_alloc"]
+    java = summary("mode=grow technique=byte_array bytes=10240 scale=0.005")
+    assert (java["count"], java["status"], java["live_mb"]) == (5000, "ok", pytest.approx(48.8, abs=0.1))
+    assert java["gc_pauses"] >= 1 and java["ns_per_buffer"] >= java["ns_per_alloc"] + java["ns_per_free"] > 0
+
+
+def test_growing_is_as_in_the_source_and_on_a_smaller_machine_has_fewer_buffers_of_the_same_size() -> None:
+    source = reference.load("allocation_speed_setup").set_index("setting")["value"]
+    jvm = GrowSpec(technique="byte_array", collector="cms", runtime=11, bytes=102_400).needs().jvm
+    assert jvm is not None and jvm.heap_mb == source["heap_mb"] and not jvm.pre_touch
+    assert f"-XX:NewSize={source['new_size_mb']:.0f}m" in jvm.flags
+    profile: Any = campaign.open_study("allocation", "standard").profile
+    for memory_mb, scale in ((2**20, 1.0), (8192, 0.13)):
+        plan = plan_allocation(profile, Machine(2, memory_mb))
+        planned = [item.spec for item in plan if isinstance(item.spec, GrowSpec)]
+        counts = {1024: source["allocations"], 10_240: source["allocations"], 102_400: source["allocations_100kb"]}
+        assert {(spec.bytes, spec.slots) for spec in planned} == {(size, scale * n) for size, n in counts.items()}
+        assert max(spec.needs().most_mb for spec in planned) <= 0.55 * memory_mb
 
 
 @pytest.mark.parametrize("technique", ["byte_array", "heap_buffer", "direct_buffer", "arena_confined"])
@@ -202,6 +230,14 @@ def test_a_claim_is_put_to_the_collectors_of_its_set_up_only() -> None:
     found = verdicts(trials)
     assert found["small-java", allocation_claims.THEN] == REPRODUCED
     assert found["small-java", allocation_claims.NOW] == REFUTED
+
+
+def test_the_sources_experiment_judges_its_claims_once_all_of_it_is_measured() -> None:
+    grown = several_blocks({})
+    both = pd.concat([grown, several_blocks({"byte_array": 10.0}).assign(mode="allocation")])
+    assert outcomes(both)["small-java"] == REPRODUCED
+    lacking = both[(both["mode"] != "grow") | (both["technique"] != "direct_buffer")]
+    assert outcomes(lacking)["small-java"] == REFUTED
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from allocpool.decisions import Decision, Rule, judged_by
 from allocpool.errors import UserError, in_one_line
 from allocpool.files import write_atomically
 from allocpool.machine.host import NAME, Host, read_host, usable_cores
+from allocpool.machine.memory import usable_memory_mb
 from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, TrialRecord, read_record, unavailable_record, unreadable
@@ -108,7 +109,7 @@ class Campaign:
 
     def machine(self) -> Machine:
         """Return what plans may depend on of the machine that measures."""
-        return Machine(cores=usable_cores())
+        return Machine(usable_cores(), usable_memory_mb())
 
     @cached_property
     def host(self) -> Host:

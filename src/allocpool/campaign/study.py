@@ -56,9 +56,10 @@ class Planned:
 
 @dataclass(frozen=True)
 class Machine:
-    """What plans may depend on of a machine: the number of processors that trials may use."""
+    """What plans may depend on of a machine: the processors, and the memory, MiB, that trials may use."""
 
     cores: int
+    memory_mb: int = 16_384
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -12,13 +13,21 @@ def available_memory_mb() -> int:
     import psutil
 
     available = psutil.virtual_memory().available
+    return min([available, *(max(limit - used, 0) for limit, used in _limits_now())]) // 2**20
+
+
+def usable_memory_mb() -> int:
+    """Return the memory that this process and all others of its control groups may have, MiB."""
+    import psutil
+
+    return min([psutil.virtual_memory().total, *(limit for limit, _ in _limits_now())]) // 2**20
+
+
+def _limits_now() -> Iterator[tuple[int, int]]:
+    """Yield limit and use in bytes of every control group around this process that has a limit."""
     for limit, used in _limits():
-        try:
-            free = int(limit.read_text()) - int(used.read_text())
-        except (OSError, ValueError):  # no such controller, or its limit is the word "max"
-            continue
-        available = min(available, max(free, 0))
-    return available // 2**20
+        with suppress(OSError, ValueError):  # no such controller, or its limit is the word "max"
+            yield int(limit.read_text()), int(used.read_text())
 
 
 def _limits(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> Iterator[tuple[Path, Path]]:

@@ -1,5 +1,6 @@
 """What the conclusions of "Memory allocation speed check" (``claims.yaml``) are put to: what the source ran, CMS on the
-oldest release here, and today's collectors; and why some fail here."""
+oldest release here, and today's collectors; and why some fail here. Those on obtaining buffers are put to the source's
+experiment, mode ``grow``, where it was measured, else to recycled rounds."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.evidence.declared import Cell, Cells, claims_of
 from allocpool.evidence.trials import finished, newest_release
 from allocpool.runtimes.collectors import FEATURES, collectors_that
-from allocpool.studies.allocation.specs import SOURCES, TECHNIQUES
+from allocpool.studies.allocation.specs import EXPERIMENTS, SOURCE_TECHNIQUES, SOURCES, TECHNIQUES
 
 PUBLISHED_BYTES = (1024, 10_240, 102_400)
 LEAST_COLLECTIONS = 3
@@ -41,7 +42,7 @@ def published_as_trials() -> pd.DataFrame:
     """Return the published tables in the form of measured trials, one block."""
     made, passes = reference.load("allocation_speed"), reference.load("access_speed_100kb")
     named = made["operation"].map(OPERATIONS)
-    made = made.assign(mode="allocation", technique=named.str[0], bytes=made["object_bytes"])
+    made = made.assign(mode="grow", technique=named.str[0], bytes=made["object_bytes"])
     made = made.join(made.assign(ns=made["cost_us"] * 1000, column=named.str[1]).pivot(columns="column", values="ns"))
     passes = passes.assign(
         mode="access", memory=passes["memory"].map(_MEMORIES), bytes=LARGE, ns_per_pass=passes["cost_us"] * 1000
@@ -79,6 +80,18 @@ def _of(set_up: str, trials: pd.DataFrame) -> pd.DataFrame:
     return trials[cpp | (collector & (trials["runtime"] == runtime))]
 
 
+def experiment_of(trials: pd.DataFrame) -> str:
+    """Return the mode that shows what it costs to obtain a buffer: ``grow``, unless a technique and size of the source
+    was measured in recycled rounds alone."""
+    rows = trials[
+        (trials["strategy"] == SOURCES[0]) & (trials["touch"] == "none")
+        & trials["technique"].isin(SOURCE_TECHNIQUES) & trials["bytes"].isin(PUBLISHED_BYTES)
+    ]  # fmt: skip
+    grow, recycle = ({*rows.loc[rows["mode"] == mode, ["technique", "bytes"]].itertuples(index=False, name=None)}
+                     for mode in ("grow", "allocation"))  # fmt: skip
+    return "grow" if grow and grow >= recycle else "allocation"
+
+
 def cells_of(trials: pd.DataFrame, set_up: str, touch: str = "none") -> Cells:
     """Return what claims are put to, of a set-up; of buffers only fresh ones that are touched in this way.
 
@@ -86,9 +99,10 @@ def cells_of(trials: pd.DataFrame, set_up: str, touch: str = "none") -> Cells:
     enough; free; an operation; resident_before and resident_after a shift.
     """
     plain = _of(set_up, finished(trials))
-    made = plain[(plain["mode"] == "allocation") & (plain["strategy"] == SOURCES[0]) & (plain["touch"] == touch)]
+    experiment = experiment_of(plain)
+    made = plain[(plain["mode"] == experiment) & (plain["strategy"] == SOURCES[0]) & (plain["touch"] == touch)]
     shifted = plain[(plain["mode"] == "fragmentation") & (plain["distribution"] == "phases")]
-    cells = [*_obtained(made, counted=set_up != _PUBLISHED)]
+    cells = [*_obtained(made, EXPERIMENTS[experiment], counted=set_up != _PUBLISHED)]
     accessed = plain[plain["mode"] == "access"]
     touched = _grouped(accessed, "memory", "operation", "served_by")
     # What is obtained is also to be copied to.
@@ -117,8 +131,8 @@ def _cell(
     return Cell(facts, label, pd.Series(rows[column].to_numpy(float, na_value=np.nan), rows["block"]).dropna(), gap)
 
 
-def _obtained(made: pd.DataFrame, counted: bool) -> Iterator[Cell]:
-    """Yield what it costs to obtain a buffer and to free it."""
+def _obtained(made: pd.DataFrame, experiment: str, counted: bool) -> Iterator[Cell]:
+    """Yield what it costs to obtain a buffer and to free it; labels name the experiment."""
     for (technique, on), rows in _grouped(made, "technique", "served_by").items():
         name = _NAMES.get(technique, technique)
         on_heap = counted and technique == "byte_array"
@@ -126,10 +140,10 @@ def _obtained(made: pd.DataFrame, counted: bool) -> Iterator[Cell]:
         enough = seen >= LEAST_COLLECTIONS
         gap = f"{seen:.1f} collections in a window, where {LEAST_COLLECTIONS} are asked for"
         for size in PUBLISHED_BYTES:
-            here, label = rows[rows["bytes"] == size], f"{name} {on} {size}"
+            here, label = rows[rows["bytes"] == size], f"{name} {on} {size}, {experiment}"
             yield _cell(here, "ns_per_alloc", technique, "alloc", on, size, label)
             if technique == "malloc":
-                yield _cell(here, "ns_per_free", technique, "free", on, size, f"free {on} {size}")
+                yield _cell(here, "ns_per_free", technique, "free", on, size, f"free {on} {size}, {experiment}")
             among, why = (here, "no figure") if enough else (here.iloc[:0], gap)
             yield _cell(among, "ns_per_alloc", technique, "collecting", on, size, label, why)
 

@@ -26,9 +26,11 @@ class Iterations(TypedDict):
 
 
 class BuffersMeasurement(Spent):
-    """What modes ``allocation`` and ``access`` share."""
+    """What modes ``allocation``, ``grow`` and ``access`` share."""
 
     iterations: Iterations
+    minor_faults: int
+    """Of the process, in the measured window; in mode ``grow`` without the collection at its end."""
 
 
 class Counters(TypedDict):

@@ -1,4 +1,4 @@
-"""Specs of the buffer modes: allocation, access, fragmentation, and JMH's second opinion.
+"""Specs of the buffer modes: allocation, grow, access, fragmentation, and JMH's second opinion.
 
 A technique is a way to come by a buffer, or the memory of one. The language follows from it, and in Java the Maven
 module and whether memory off the heap is involved.
@@ -7,28 +7,29 @@ module and whether memory off the heap is involved.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from allocpool.errors import OneOf
 from allocpool.machine.allocators import ALLOCATORS
-from allocpool.packets.specs import (
-    DEFAULT_ALLOCATOR,
-    DEFAULT_COLLECTOR,
-    DEFAULT_RUNTIME,
-    DEFAULT_SEED,
-    SMALLEST_MB,
-)
+from allocpool.packets.specs import DEFAULT_ALLOCATOR, DEFAULT_SEED, SMALLEST_MB, ProgramSpec
 from allocpool.packets.strategies import Language
-from allocpool.runtimes.collectors import collector_named, never_frees, require_combination
-from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
+from allocpool.runtimes.collectors import collector_named, collectors_that, never_frees
+from allocpool.trial.spec import Jvm, Needs
 
 FOREIGN_MODULE = "allocation-foreign"
 FOREIGN_RUNTIME = 25
 LARGEST_BYTES = 2**30
 MIB = 2**20
+SOURCE_HEAP_MB, SOURCE_YOUNG_MB, SOURCE_SURVIVOR_RATIO = 22_528, 2048, 2
+SOURCE_BUFFERS, SOURCE_MB = 1_000_000, 1_000_000 * 10_240 / MIB
+"""What the source held at the end: as many buffers, of 100 kB as many as make the same size, MiB."""
+EXPERIMENTS = {"allocation": "recycle", "grow": "grow"}
+"""By mode what readers call the two experiments on obtaining buffers."""
+SOURCE_TECHNIQUES = ("malloc", "byte_array", "direct_buffer")
+"""What the source obtained buffers by."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ def _buffers_mb(spec: dict[str, Any]) -> int:
 
 def _room_mb(spec: dict[str, Any]) -> int:
     """Return room for what is alive, and for what is dead and not yet found dead, MiB."""
+    if "scale" in spec:
+        return _buffers_mb(spec) + 64
     if "slots" in spec:
         return max(256, 4 * _buffers_mb(spec))
     if "operation" in spec:
@@ -118,13 +121,16 @@ def _heap_mb(spec: dict[str, Any]) -> int | None:
     used up and ends the trial."""
     if not _is_java(spec):
         return None
+    smallest_mb = collector_named(spec["collector"]).smallest_heap_mb
+    if "scale" in spec:
+        return max(math.ceil(SOURCE_HEAP_MB * float(spec["scale"])), smallest_mb)
     wanted_mb = max(64, _room_mb(spec)) if "operation" in spec else _room_mb(spec)
     if never_frees(spec["collector"]) and "operation" not in spec:
         wanted_mb = 2048 if "slots" in spec else math.ceil(1.3 * spec["turnovers"] * spec["live_mb"]) + 64
-    return max(wanted_mb, collector_named(spec["collector"]).smallest_heap_mb)
+    return max(wanted_mb, smallest_mb)
 
 
-class BufferSpec(TrialSpec):
+class BufferSpec(ProgramSpec):
     """What the buffer modes have in common: a C++ trial names its allocator, a Java trial its JVM.
 
     What is measured stands in a class that is named last among the bases, so that language, heap and direct memory can
@@ -138,8 +144,6 @@ class BufferSpec(TrialSpec):
     """Whether the heap is small at the start."""
 
     language: Language = Field(default_factory=lambda spec: _technique(spec).language)
-    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
-    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
     allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
         default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR,
         description="what malloc reaches",
@@ -149,9 +153,6 @@ class BufferSpec(TrialSpec):
         gt=0, description="-XX:MaxDirectMemorySize",
         default_factory=lambda spec: _room_mb(spec) if _is_java(spec) and _is_off_heap(_technique(spec)) else None,
     )  # fmt: skip
-    seconds: float = Field(default=1.0, gt=0, le=3600, description="measured, after the warm-up")
-    warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="left out of the measured window")
-    iteration_ms: float = Field(default=20.0, ge=0.01, le=10_000, description="of one iteration of the measured window")
 
     @property
     def source(self) -> Technique:
@@ -168,9 +169,6 @@ class BufferSpec(TrialSpec):
 
     def cell_name(self) -> str:
         return f"{self.source.name} on {self.label}"
-
-    def expected_seconds(self) -> float:
-        return (0.6 if self.language == "cpp" else 1.0) + self.warmup_seconds + self.seconds
 
     def needs(self) -> Needs:
         if self.language == "cpp":
@@ -192,19 +190,22 @@ class BufferSpec(TrialSpec):
     def _holds_together(self) -> Self:
         if self.language != self.source.language:
             raise ValueError(f"language is {self.source.language} here, not {self.language}")
-        if self.language == "cpp":
-            java_only = ("runtime", "collector", "heap_mb", "direct_mb")
-            if wrong := [name for name in java_only if getattr(self, name) is not None]:
-                raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
-            if self.allocator is None:
-                raise ValueError(f"C++ takes allocator ({', '.join(ALLOCATORS)})")
-            return self
-        if self.allocator is not None:
-            raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
-        require_combination(self.collector, self.runtime)
+        if self.language == "cpp" and self.allocator is None:
+            raise ValueError(f"C++ takes allocator ({', '.join(ALLOCATORS)})")
         if self.source.module == FOREIGN_MODULE and (self.runtime or 0) < FOREIGN_RUNTIME:
             raise ValueError(f"foreign memory needs runtime={FOREIGN_RUNTIME}, not {self.runtime}")
         return self
+
+
+class _TimedSpec(BufferSpec):
+    """What is done again and again."""
+
+    seconds: float = Field(default=1.0, gt=0, le=3600, description="measured, after the warm-up")
+    warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="left out of the measured window")
+    iteration_ms: float = Field(default=20.0, ge=0.01, le=10_000, description="of one iteration of the measured window")
+
+    def expected_seconds(self) -> float:
+        return (0.6 if self.language == "cpp" else 1.0) + self.warmup_seconds + self.seconds
 
 
 class _Rounds(BaseModel):
@@ -230,7 +231,7 @@ def _buffers_that_fit(spec: dict[str, Any]) -> int | None:
     return max(1, int(0.4 * spec["heap_mb"] * MIB / on_heap_bytes))
 
 
-class _RoundsSpec(BufferSpec, _Rounds):
+class _RoundsSpec(_TimedSpec, _Rounds):
     """Obtain ``slots`` buffers, touch each, give all of them back; again and again."""
 
     max_buffers: int | None = Field(gt=0, default_factory=_buffers_that_fit, description="a window ends early after it")
@@ -250,6 +251,55 @@ class AllocationSpec(_RoundsSpec):
     """Rounds whose two parts, obtaining and giving back, are timed apart."""
 
     mode: Literal["allocation"] = "allocation"
+
+
+_SIZED_YOUNG = collectors_that(lambda row: row.has_sized_young)
+
+
+class _Scaled(BaseModel):
+    scale: float = Field(default=1.0, gt=0, le=1, description="factor on the source's buffers and heap")
+
+
+class _Held(_Rounds, _Scaled):
+    """What is held until the end."""
+
+    strategy: Literal["alloc"] = Field(default="alloc", description="fresh buffers")
+    live_mb: float = Field(
+        gt=0, description="alive at the end, MiB",
+        default_factory=lambda spec: min(SOURCE_BUFFERS * spec["bytes"] / MIB, SOURCE_MB) * spec["scale"],
+    )  # fmt: skip
+
+
+def _young_mb(spec: dict[str, Any]) -> int | None:
+    return max(1, round(SOURCE_YOUNG_MB * spec["scale"])) if spec["collector"] in _SIZED_YOUNG else None
+
+
+class GrowSpec(BufferSpec, _Held):
+    """The source's experiment: obtain ``slots`` buffers in a fresh process, hold all, then give all of them back.
+
+    As there the heap has one size and is touched by nothing before. A smaller machine holds fewer buffers, in a heap
+    and a young generation that are smaller by the same ``scale``.
+    """
+
+    mode: Literal["grow"] = "grow"
+    young_mb: int | None = Field(gt=0, default_factory=_young_mb, description="-XX:NewSize and -XX:MaxNewSize")
+
+    @model_validator(mode="after")
+    def _has_young(self) -> Self:
+        if self.young_mb and self.collector not in _SIZED_YOUNG:
+            raise ValueError(f"young_mb belongs to Java with collector {', '.join(_SIZED_YOUNG)}")
+        return self
+
+    def expected_seconds(self) -> float:
+        return 1.5 + 2 * self.slots * (2e-6 + 1e-9 * self.bytes)  # twice: the second time it is verified
+
+    def needs(self) -> Needs:
+        needs = replace(super().needs(), memory_setting="scale")
+        if needs.jvm is None:
+            return needs
+        sizes = f"NewSize={self.young_mb}m", f"MaxNewSize={self.young_mb}m", f"SurvivorRatio={SOURCE_SURVIVOR_RATIO}"
+        flags = tuple(f"-XX:{size}" for size in sizes) if self.young_mb else ()
+        return replace(needs, jvm=replace(needs.jvm, pre_touch=False, explicit_gc=True, flags=flags))
 
 
 class JmhSpec(_RoundsSpec):
@@ -278,7 +328,7 @@ class _Passes(BaseModel):
     bytes: int = Field(default=102_400, gt=0, le=LARGEST_BYTES, description="of the buffer")
 
 
-class AccessSpec(BufferSpec, _Passes):
+class AccessSpec(_TimedSpec, _Passes):
     """Passes over one buffer: write in order, write at random, copy."""
 
     mode: Literal["access"] = "access"

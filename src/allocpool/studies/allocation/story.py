@@ -9,14 +9,13 @@ from matplotlib.figure import Figure
 from allocpool import stats
 from allocpool.campaign import store
 from allocpool.decisions import compare_together
-from allocpool.evidence import reference, style
-from allocpool.evidence.tables import intervals, means
+from allocpool.evidence import reference, style, tables
 from allocpool.evidence.trials import finished
 from allocpool.packets import by_size
 from allocpool.packets.cells import present
 from allocpool.packets.style import COLOURS
 from allocpool.studies.allocation.claims import OPERATIONS, PUBLISHED_BYTES, published_as_trials, young_collections
-from allocpool.studies.allocation.specs import TECHNIQUES
+from allocpool.studies.allocation.specs import EXPERIMENTS, SOURCE_TECHNIQUES, TECHNIQUES
 
 _BUFFER = ["technique", "served_by", "touch", "bytes"]
 
@@ -33,16 +32,35 @@ def named(trials: pd.DataFrame) -> pd.DataFrame:
     return done.assign(technique=[label(*both) for both in zip(done["technique"], done["strategy"], strict=True)])
 
 
+def _as_published(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials that did what was published, with column ``experiment``: the source's own first."""
+    asked = trials["mode"].isin(EXPERIMENTS) & (trials["strategy"] == "alloc") & (trials["touch"] == "none")
+    asked &= trials["technique"].isin(SOURCE_TECHNIQUES) & trials["bytes"].isin(PUBLISHED_BYTES)
+    done = finished(trials[asked]).assign(experiment=lambda rows: rows["mode"].map(EXPERIMENTS))
+    return done.sort_values(["experiment", "bytes"], kind="stable")
+
+
+def both_experiments(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return what a buffer of the source's sizes costs when memory grows and when it is recycled: how many are alive,
+    ns to obtain and to free one, page faults."""
+    names = ["experiment", "technique", "served_by", "bytes", "slots", "live_mb"]
+    costs = {"ns_per_alloc": "ns an allocation", "ns_per_free": "ns a free", "faults_per_alloc": "faults an allocation",
+             "gc_pause_total_ms": "in collections, ms"}  # fmt: skip
+    done = _as_published(trials)
+    found = tables.intervals(done.assign(technique=done["technique"].map(label)), names, costs)
+    return found.rename(columns={"slots": "buffers", "live_mb": "MB"}).round({"MB": 1})
+
+
 def with_published(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the published table with our untouched figures: one row per operation, size and what serves it."""
+    """Return the published table with our untouched figures: a row per operation, experiment, size and what serves
+    it."""
     published, setup = published_as_trials(), reference.load("allocation_speed_setup")
-    fresh = (trials["mode"] == "allocation") & (trials["strategy"] == "alloc") & (trials["touch"] == "none")
-    done = finished(trials[fresh & trials["bytes"].isin(PUBLISHED_BYTES)]).sort_values("bytes")
+    done = _as_published(trials)
     parts = []
     for operation, (technique, column) in OPERATIONS.items():
         theirs = published[published["technique"] == technique].dropna(subset=[column]).set_index("bytes")[column]
         columns = {column: "measured ns", "gc_pauses": "collections"}
-        found = intervals(done[done["technique"] == technique], ["bytes", "served_by"], columns)
+        found = tables.intervals(done[done["technique"] == technique], ["experiment", "bytes", "served_by"], columns)
         found.insert(0, "operation", operation.replace("_", " "))
         found["published ns"] = found["bytes"].map(theirs).map(stats.significant, na_action="ignore")
         if technique == "byte_array":
@@ -95,16 +113,16 @@ def _panels(rows: pd.DataFrame) -> pd.Series:
     return cpp.map({True: _CPP, False: _OTHER}).mask(~cpp & plain, _ARRAYS)
 
 
-def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
-    """Draw a column in ns against bytes, one line per technique and what serves it, untouched buffers; bars are the
-    spread over trials, crosses the published figures."""
-    done = trials[(trials["mode"] == "allocation") & (trials["touch"] == "none") & trials[column].notna()]
+def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc", mode: str = "allocation") -> Figure:
+    """Draw a column in ns against bytes, one line per technique and what serves it, untouched buffers of one of the
+    experiments; bars are the spread over trials, crosses the published figures."""
+    done = trials[(trials["mode"] == mode) & (trials["touch"] == "none") & trials[column].notna()]
     done = named(done.assign(panel=_panels(done)))
     if done.empty:
         return style.nothing("no trial has finished yet")
     done["name"] = done["technique"] + " on " + done["served_by"]
     several = done.groupby("name")["bytes"].transform("nunique") > 1
-    cells = means(done[several] if several.any() else done, ["panel", "name", "strategy", "bytes"], column)
+    cells = tables.means(done[several] if several.any() else done, ["panel", "name", "strategy", "bytes"], column)
     theirs = published_as_trials().dropna(subset=[column])
     theirs = theirs.assign(panel=_panels(theirs), ns=theirs[column], name="2012 " + theirs["technique"].map(label))
     shown = present((_CPP, _ARRAYS, _OTHER), cells["panel"])

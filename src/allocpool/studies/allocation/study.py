@@ -26,6 +26,7 @@ from allocpool.trial.spec import TrialSpec
 _TIMED = ("seconds", "warmup_seconds", "iteration_ms")
 _KINDS: dict[str, tuple[type[BufferSpec], tuple[str, ...]]] = {
     "allocation": (AllocationSpec, (*_TIMED, "live_mb")),
+    "grow": (specs.GrowSpec, ()),
     "access": (AccessSpec, _TIMED),
     "fragmentation": (FragmentationSpec, ("turnovers", "windows", "idle_seconds")),
     "jmh": (JmhSpec, (*_TIMED, "live_mb")),
@@ -87,12 +88,16 @@ class AllocationProfile(StudyProfile):
     warmup_seconds: float = Field(ge=0, le=600)
     iteration_ms: float = Field(default=20.0, gt=0, le=10_000)
     live_mb: float = Field(default=16.0, gt=0, description="alive at the end of a round of allocation, MiB")
+    grow_scale: float = Field(
+        default=1.0, gt=0, le=1, description="of mode grow: factor on the source's sizes, or what half the memory takes"
+    )
     churn_live_mb: int = Field(default=64, gt=0, description="alive in a trial of fragmentation, MiB")
     turnovers: float = Field(default=20.0, gt=0, description="bytes allocated over bytes alive, in fragmentation")
     windows: int = Field(default=60, ge=6, le=10_000)
     idle_seconds: float = Field(default=0.5, ge=0, le=600)
     timeout_s: float = Field(default=120.0, gt=0)
     allocation: tuple[Group, ...] = ()
+    grow: tuple[Group, ...] = ()
     access: tuple[Group, ...] = ()
     fragmentation: tuple[Group, ...] = ()
     jmh: tuple[Group, ...] = ()
@@ -105,19 +110,23 @@ class AllocationProfile(StudyProfile):
         return self
 
 
-def plan_allocation(profile: AllocationProfile, _machine: Machine) -> list[Planned]:
+def plan_allocation(profile: AllocationProfile, machine: Machine) -> list[Planned]:
     """Return every configuration of every group, block after block."""
     planned: list[Planned] = []
     for block in range(profile.blocks):
-        planned += [Planned(spec) for spec in dict.fromkeys(_block(profile, block))]
+        planned += [Planned(spec) for spec in dict.fromkeys(_block(profile, machine, block))]
     return planned
 
 
-def _block(profile: AllocationProfile, block: int) -> Iterator[BufferSpec]:
+def _block(profile: AllocationProfile, machine: Machine, block: int) -> Iterator[BufferSpec]:
     for kind, (_, names) in _KINDS.items():
         shared = {name: getattr(profile, name) for name in ("timeout_s", *names)} | {"block": block}
         if kind == "fragmentation":
             shared["live_mb"] = profile.churn_live_mb
+        if kind == "grow":
+            # Two digits, so that memory which the kernel keeps for itself is another plan on another machine only.
+            fits = 0.5 * machine.memory_mb / (specs.SOURCE_HEAP_MB + specs.SOURCE_MB)
+            shared["scale"] = min(profile.grow_scale, float(f"{fits:.2g}"))
         for group in getattr(profile, kind):
             yield from group.specs(kind, shared)
 
@@ -125,7 +134,7 @@ def _block(profile: AllocationProfile, block: int) -> Iterator[BufferSpec]:
 def questions(profile: AllocationProfile, machine: Machine) -> list[Question[TrialSpec]]:
     """Return first fresh buffers or those of a pool, for each technique, size and what serves it. Then each way to come
     by a fresh buffer against the first that is planned for the size."""
-    rounds = [spec for spec in dict.fromkeys(_block(profile, 0)) if isinstance(spec, AllocationSpec)]
+    rounds = [spec for spec in dict.fromkeys(_block(profile, machine, 0)) if isinstance(spec, AllocationSpec)]
     pools = {(s.technique, s.label, s.bytes, s.touch): s for s in rounds if s.strategy == "pool"}
     fresh = {(s.technique, s.label, s.bytes, s.touch): s for s in rounds if s.strategy == "alloc"}
     first: dict[tuple[int, str], AllocationSpec] = {}
@@ -138,7 +147,10 @@ def questions(profile: AllocationProfile, machine: Machine) -> list[Question[Tri
 
 def _every_key() -> Iterator[tuple[str, str]]:
     """Yield (mode, what and on what) of the study: each technique with every allocator or collector that it runs on."""
-    named = {"allocation": specs.OBTAINED, "access": specs.MEMORIES, "fragmentation": specs.CHURNED}
+    named = {
+        "allocation": specs.OBTAINED, "grow": specs.SOURCE_TECHNIQUES, "access": specs.MEMORIES,
+        "fragmentation": specs.CHURNED,
+    }  # fmt: skip
     for mode, names in named.items():
         for technique in map(specs.TECHNIQUES.__getitem__, names):
             features = known_releases()[-1:] if technique.module == specs.FOREIGN_MODULE else FEATURES
@@ -177,6 +189,8 @@ STUDY = Study(
     modes=(
         Mode(AllocationSpec, measurement.AllocationMeasurement, tables.summarise_buffers,
              "mode=allocation technique=malloc allocator=glibc bytes=1024 touch=none seconds=1"),
+        Mode(specs.GrowSpec, measurement.AllocationMeasurement, tables.summarise_buffers,
+             "mode=grow technique=malloc allocator=glibc bytes=1024 scale=0.1"),
         Mode(AccessSpec, measurement.AccessMeasurement, tables.summarise_buffers,
              "mode=access memory=heap runtime=25 collector=g1 operation=write bytes=102400 seconds=1"),
         Mode(FragmentationSpec, measurement.FragmentationMeasurement, tables.summarise_buffers,

@@ -33,6 +33,7 @@ _STATED = {
     "slots": whole("buffers of a round", POSITIVE),
     "live_mb": number("alive at most, MiB", POSITIVE),
     "heap_mb": whole("-Xmx, MiB", None),
+    "young_mb": whole("mode grow: -XX:NewSize and -XX:MaxNewSize, MiB", POSITIVE),
     "direct_mb": whole("-XX:MaxDirectMemorySize, MiB", None),
 }
 """Columns of the settings of a trial, as far as its mode has them."""
@@ -54,10 +55,15 @@ TRIALS = DataFrameSchema(
         "count": whole("buffers, passes or operations measured"),
         "seconds": number("length of the measured window, s", POSITIVE),
         "ns_per_alloc": number("to obtain and touch one buffer, ns; collections in that time included", POSITIVE),
-        "ns_per_free": number("to give one buffer back, ns; empty where the collector does it", POSITIVE),
+        "ns_per_free": number(
+            "to give one buffer back, ns; empty where the collector does it, but in mode grow the full collection at "
+            "the end over the buffers",
+            POSITIVE,
+        ),
         "ns_per_buffer": number("both, with all that stands between, ns", POSITIVE),
         "buffers_per_second": number("buffers obtained and given back per second", POSITIVE),
         "bytes_per_second": number("bytes of these buffers, or written, per second", POSITIVE),
+        "faults_per_alloc": number("minor page faults of the process by buffer obtained"),
         "ns_per_pass": number("access: one pass over the buffer, ns", POSITIVE),
         "ns_per_byte": number("access: the same per byte, ns", POSITIVE),
         **{name: number(f"fragmentation: {what}", POSITIVE) for name, what in _OF_FRAGMENTATION.items()},
@@ -107,7 +113,7 @@ WINDOWS = DataFrameSchema(
 )
 SCHEMAS = {"trials": TRIALS, "windows": WINDOWS, "cpu": tidy.CPU}
 _MEASUREMENTS: dict[str, Any] = {
-    "allocation": measurement.AllocationMeasurement,
+    **dict.fromkeys(specs.EXPERIMENTS, measurement.AllocationMeasurement),
     "access": measurement.AccessMeasurement,
     "fragmentation": measurement.FragmentationMeasurement,
     "jmh": measurement.JmhMeasurement,
@@ -152,16 +158,18 @@ def _timed(record: TrialRecord, measured: Any) -> Row:
         "seconds": (end_ns - start_ns) / 1e9,
         "bytes_per_second": size / each_ns * 1e9,
         "drift_percent": tidy.drift_percent(records),
-        **_spent(record, measured, count, start_ns, end_ns),
+        **_spent(record, measured, count, start_ns, max(item[1] for item in records if item[2])),
     }
     if record.spec["mode"] == "access":
         return row | {"ns_per_pass": each_ns, "ns_per_byte": each_ns / size, "checksum": measured["checksum"]}
     counters = measured["counters"]
-    is_an_act = record.spec["strategy"] == "pool" or specs.TECHNIQUES[record.spec["technique"]].frees
+    technique, strategy = specs.TECHNIQUES[record.spec["technique"]], record.spec["strategy"]
+    is_timed = technique.frees or strategy == "pool" or record.spec["mode"] == "grow"
     return row | {
         "ns_per_alloc": sum(item[3] for item in records) / count,
-        "ns_per_free": sum(item[4] for item in records) / count if is_an_act else None,
+        "ns_per_free": sum(item[4] for item in records) / count if is_timed else None,
         "ns_per_buffer": each_ns,
+        "faults_per_alloc": measured["minor_faults"] / count,
         "buffers_per_second": 1e9 / each_ns,
         **tidy.pick(("held_bytes", "counted_bytes"), counters),
         "heap_bytes_per_buffer": counters["heap_bytes"] / count if "heap_bytes" in counters else None,
@@ -175,8 +183,8 @@ def _each_ns(measured: measurement.BuffersMeasurement) -> float:
 
 
 def cost_of(record: TrialRecord) -> float | None:
-    """Return what a buffer of a trial of allocation takes, ns; None for other trials."""
-    if record.spec["mode"] != "allocation":
+    """Return what a buffer of a trial on obtaining buffers takes, ns; None for other trials."""
+    if record.spec["mode"] not in specs.EXPERIMENTS:
         return None
     measured = read_trial(record, measurement.AllocationMeasurement).measurement
     return _each_ns(measured) if measured and measured["iterations"]["measured"] else None

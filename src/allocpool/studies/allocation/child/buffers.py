@@ -1,6 +1,7 @@
-"""A trial of mode ``allocation`` or ``access``: warm up, then measure rounds, or passes over one buffer.
+"""A trial of mode ``allocation``, ``grow`` or ``access``: warm up, then measure rounds, one round in a process that has
+not allocated yet, or passes over one buffer.
 
-Whether rounds took place is checked, one before and all at the end, by what the JVM or the allocator counted: an
+Whether rounds took place is checked, one alone and all at the end, by what the JVM or the allocator counted: an
 allocation that escape analysis removed is missing there. Passes end with the checksum after a fixed number of them, the
 same in all memories.
 """
@@ -8,8 +9,10 @@ same in all memories.
 from __future__ import annotations
 
 import math
+import resource
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,13 +25,17 @@ from allocpool.studies.allocation.measurement import (
     Record,
 )
 from allocpool.trial.child import jvm, memory, native
-from allocpool.trial.child.accounting import CpuWindow, peak_rss_mb
+from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.measurement import Failure, OutOfMemory
 
 FOREIGN = "arena_"
 """How the techniques of foreign memory begin."""
 _CHECKED_PASSES = 3
 _NO_LIMIT = 2**62
+_ONE_ROUND = {"seconds": 1e-9, "warmup_seconds": 0.0, "iteration_ms": 1e-6, "max_buffers": None}
+"""Lengths of a window that ends with its first round."""
+_COMPILED = (32, 64_000)
+"""Buffers of a round, and in all, after which HotSpot has compiled the code of a round (``Tier4CompileThreshold``)."""
 _RECORD = 5
 _HEADER = (12, 40)
 """Least and most bytes of an array in addition to its content: header, length, alignment."""
@@ -43,7 +50,9 @@ _Returned = TypeVar("_Returned")
 def run(
     spec: dict[str, Any], launch: dict[str, Any], _folder: Path
 ) -> AllocationOutcome | AccessOutcome | Failure | OutOfMemory:
-    java, cpp = (_java_rounds, _cpp_rounds) if spec["mode"] == "allocation" else (_java_passes, _cpp_passes)
+    if spec["mode"] == "grow":
+        spec = {**spec, **_ONE_ROUND}
+    java, cpp = (_java_passes, _cpp_passes) if spec["mode"] == "access" else (_java_rounds, _cpp_rounds)
     return in_language(spec, launch, java, cpp)
 
 
@@ -87,13 +96,18 @@ def _iterations(spec: dict[str, Any]) -> tuple[int, int]:
     return iteration_ns, math.ceil(longest_s * 1e9 / iteration_ns) + 2
 
 
-def _measured(spec: dict[str, Any], run_for: Callable[[int], list[Record]]) -> BuffersMeasurement:
-    """Warm up, then measure; ``run_for`` takes the length of a window, ns."""
+def _measured(
+    spec: dict[str, Any], run_for: Callable[[int], list[Record]], at_end: Callable[[], list[Record]] = list
+) -> BuffersMeasurement:
+    """Warm up, then measure; ``run_for`` takes the length of a window, ns, and ``at_end`` is part of the last one."""
     warmup = run_for(round(spec["warmup_seconds"] * 1e9)) if spec["warmup_seconds"] else []
-    window = CpuWindow()
+    window, before = CpuWindow(), resource.getrusage(resource.RUSAGE_SELF)
     iterations = run_for(round(spec["seconds"] * 1e9))
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before.ru_minflt
+    iterations += at_end()
     return {
         "iterations": {"warmup": warmup, "measured": iterations},
+        "minor_faults": faults,
         "cpu": window.close(),
         "peak_rss_mb": peak_rss_mb(),
         "allocator_version": version(spec),
@@ -113,12 +127,22 @@ def _measured_in_cpp(
     return _measured(spec, run_for)
 
 
-def _measured_in_java(spec: dict[str, Any], run_for: Callable[[int], Any]) -> BuffersMeasurement:
+def _measured_in_java(
+    spec: dict[str, Any], run_for: Callable[[int], Any], at_end: Callable[[], list[Record]] = list
+) -> BuffersMeasurement:
     def records(length_ns: int) -> list[Record]:
         values = [int(value) for value in run_for(length_ns)[:]]
         return list(zip(*(values[at::_RECORD] for at in range(_RECORD)), strict=True))
 
-    return _measured(spec, records)
+    return _measured(spec, records, at_end)
+
+
+def _full_collection() -> list[Record]:
+    """Collect all that is dead; return what it took as the giving back of no further buffer."""
+    start_ns = monotonic_ns()
+    jvm.java_class("java.lang.System").gc()
+    end_ns = monotonic_ns()
+    return [(start_ns, end_ns, 0, 0, end_ns - start_ns)]
 
 
 def _cpp_rounds(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Failure:
@@ -127,9 +151,12 @@ def _cpp_rounds(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutco
     handle = created(ffi, library.ap_allocation_create, strategy, touch, spec["bytes"], spec["slots"])
     seen = ffi.new("ap_allocation_counters*")
     message = ffi.new("char[]", native.MESSAGE_BYTES)
+    measure = partial(_measured_in_cpp, spec, ffi, library, library.ap_allocation_run, handle)
+    # A round that is looked at would leave its memory with the allocator.
+    measured = measure() if spec["mode"] == "grow" else None
     if native.checked(library, library.ap_allocation_verify(handle, seen, message, native.MESSAGE_BYTES)):
         return {"status": "invalid", "reason": ffi.string(message).decode()}
-    measured = _measured_in_cpp(spec, ffi, library, library.ap_allocation_run, handle)
+    measured = measured or measure()
     counted_bytes = seen.counted_bytes if seen.counted_bytes >= 0 else None
     counters: Counters = {"held_bytes": seen.held_bytes, "counted_bytes": counted_bytes}
     return {"status": "ok", "reason": None, **measured, "counters": counters}
@@ -137,22 +164,33 @@ def _cpp_rounds(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutco
 
 def _java_rounds(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Failure:
     jvm.start(launch)
-    technique, size, slots = spec["technique"], spec["bytes"], spec["slots"]
-    if technique.startswith(FOREIGN):
-        source = jvm.java_class("allocpool.allocation.foreign.Segments").named(technique, size, slots)
-    else:
-        source = jvm.java_class("allocpool.allocation.Techniques").named(technique, size)
-    if spec["strategy"] == "pool":
-        source = jvm.java_class("allocpool.allocation.Pool")(source, slots)
+    technique, size, slots, grow = spec["technique"], spec["bytes"], spec["slots"], spec["mode"] == "grow"
     iteration_ns, capacity = _iterations(spec)
-    trial = jvm.java_class("allocpool.allocation.AllocationTrial")(source, spec["touch"], size, slots, capacity)
+    most = spec["max_buffers"] or _NO_LIMIT
+
+    def trial_of(size: int, slots: int) -> Any:
+        if technique.startswith(FOREIGN):
+            source = jvm.java_class("allocpool.allocation.foreign.Segments").named(technique, size, slots)
+        else:
+            source = jvm.java_class("allocpool.allocation.Techniques").named(technique, size)
+        if spec["strategy"] == "pool":
+            source = jvm.java_class("allocpool.allocation.Pool")(source, slots)
+        return jvm.java_class("allocpool.allocation.AllocationTrial")(source, spec["touch"], size, slots, capacity)
+
+    if grow:
+        # Buffers of one byte compile the code and leave the heap as it was, but for what a collection then takes back.
+        trial_of(1, _COMPILED[0]).runFor(_NO_LIMIT, _NO_LIMIT, _COMPILED[1])
+        _full_collection()
+    trial = trial_of(size, slots)
+    at_end = _full_collection if grow else list
+    measure = partial(_measured_in_java, spec, lambda length_ns: trial.runFor(length_ns, iteration_ns, most), at_end)
+    measured = measure() if grow else None
     fault = str(trial.verify())
     if not fault and technique == "direct_buffer":
         fault = direct_fault(size, slots, int(trial.directBuffersHeld()), int(trial.directBytesHeld())) or ""
     if fault:
         return {"status": "invalid", "reason": fault}
-    most = spec["max_buffers"] or _NO_LIMIT
-    measured = _measured_in_java(spec, lambda length_ns: trial.runFor(length_ns, iteration_ns, most))
+    measured = measured or measure()
     obtained = sum(record[2] for record in measured["iterations"]["measured"])
     allocated = int(trial.allocatedBytes())
     wrong = heap_fault(technique, spec["strategy"], size, obtained, allocated)
