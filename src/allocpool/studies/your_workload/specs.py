@@ -9,18 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from allocpool.errors import OneOf, UserError
-from allocpool.machine.allocators import ALLOCATORS
-from allocpool.packets.specs import DEFAULT_ALLOCATOR, DEFAULT_COLLECTOR, DEFAULT_RUNTIME, DEFAULT_SEED, SET_UP_S
+from allocpool.errors import UserError
+from allocpool.packets.specs import DEFAULT_ALLOCATOR, DEFAULT_SEED, SET_UP_S, ProgramSpec
 from allocpool.packets.strategies import Language
-from allocpool.runtimes.collectors import collector_named, require_combination
+from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.your_workload import sizes as distribution
 from allocpool.studies.your_workload.replay import read_trace
-from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import Jvm, Needs
 
 Layout = Literal["array", "heap", "native", "malloc"]
 Strategy = Literal["alloc", "pool", "mix", "netty", "reuse"]
@@ -67,17 +66,13 @@ def heap_live_mb(spec: Mapping[str, Any]) -> float:
     return float(spec["live_mb"]) + objects_mb + buffers_mb
 
 
-def _if(spec: dict[str, Any], language: Language, default: Any) -> Any:
-    return default if spec["language"] == language else None
-
-
 def _default_heap_mb(spec: dict[str, Any]) -> int | None:
     if spec["language"] == "cpp":
         return None
     return max(collector_named(spec["collector"]).smallest_heap_mb, 64, math.ceil(3 * heap_live_mb(spec)))
 
 
-class MessagesSpec(TrialSpec):
+class MessagesSpec(ProgramSpec):
     """A reader's own workload: ``messages`` of it as fast as it goes, or ``seconds`` of it measured."""
 
     CHILD: ClassVar[str] = "allocpool.studies.your_workload.child.messages"
@@ -107,11 +102,6 @@ class MessagesSpec(TrialSpec):
     changed_mb_per_s: float = Field(0.0, ge=0, le=1e5, description="of these, replaced, MiB a second")
     garbage_mb_per_s: float = Field(0.0, ge=0, le=1e5, description="garbage of the rest of the program, MiB a second")
     threads: int = Field(1, ge=1, le=MOST_THREADS, description="loops, each with its own queue and store")
-    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: _if(spec, "java", DEFAULT_RUNTIME))
-    collector: CollectorName | None = Field(default_factory=lambda spec: _if(spec, "java", DEFAULT_COLLECTOR))
-    allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
-        default_factory=lambda spec: _if(spec, "cpp", DEFAULT_ALLOCATOR), description="what C++ malloc reaches"
-    )
     heap_mb: int | None = Field(gt=0, default_factory=_default_heap_mb, description="-Xms and -Xmx, MiB")
     direct_mb: int | None = Field(
         default_factory=lambda spec: max(64, math.ceil(3 * buffer_mb(spec))) if spec["layout"] == "native" else None,
@@ -161,17 +151,10 @@ class MessagesSpec(TrialSpec):
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
         java, held = self.language == "java", (self.in_flight, self.kept_count)
-        if java:
-            require_combination(self.collector, self.runtime)
-        of_java = [name for name in ("runtime", "collector", "heap_mb", "direct_mb") if getattr(self, name) is not None]
         others = ", ".join(name for name in STRATEGIES if name != "netty")
         wrong = {
             f"layout {self.layout} is not of language {self.language}: choose {', '.join(LAYOUTS[self.language])}":
                 self.layout not in LAYOUTS[self.language],
-            "allocator belongs to C++; Java takes runtime, collector and heap_mb":
-                java and self.allocator is not None,
-            f"{', '.join(of_java)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})":
-                not java and bool(of_java),
             "jvm_flags belong to Java": not java and bool(self.jvm_flags),
             f"strategy netty is of Java: choose one of {others}": not java and self.strategy == "netty",
             "strategy reuse has one message per thread: choose in_flight=0 and kept_count=0, or pool":
