@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pandas as pd
 import psutil
@@ -21,9 +22,10 @@ import pytest
 from allocpool import home
 from allocpool.campaign import single
 from allocpool.errors import UserError
+from allocpool.studies.buffered_io.child import echo
 from allocpool.studies.buffered_io.specs import EchoSpec, Variant
 from allocpool.studies.buffered_io.study import EVERY_KEY
-from allocpool.studies.buffered_io.tables import PARTS, tidy_buffered_io
+from allocpool.studies.buffered_io.tables import PARTS, cost_of, tidy_buffered_io
 from allocpool.trial.launch import Launcher
 from allocpool.trial.record import TrialRecord
 
@@ -34,7 +36,7 @@ KEYS = (
     "java/buffered_reader:8192/platform/25",
     "java/buffered_stream:512/platform/17",
     "java/stream/platform/21",
-    "java/buffered_reader:512/virtual/21",
+    "java/observed_reader/virtual/21",
     "java/stream/virtual/25",
     "java/nio_buffer_per_connection/11",
     "java/nio_pooled/25",
@@ -217,6 +219,8 @@ def test_a_taken_port_is_refused_in_one_line(data: Path) -> None:
         (["io=stream", "collector=cms", "runtime=25"], r"cms"),
         (["io=stream", "conections=5"], r"unknown key 'conections' \(did you mean connections\? valid keys: "),
         (["server=cpp", "io=epoll", "runtime=25"], r"runtime belong to server java"),
+        (["io=stream", "profiled=true"], r"choose profiled=false, or io buffered_reader, observed_reader"),
+        (["io=buffered_reader", "runtime=21", "profiled=true"], r"runtime 25 or newer"),
         (["io=stream", "connections=0"], r"connections"),
         (["io=stream", "connections=many"], r"connections"),
     ],
@@ -231,12 +235,28 @@ def test_wrong_settings_are_refused_in_one_line(settings: list[str], complaint: 
 
 def test_more_connections_than_the_machine_allows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 2048))
+    monkeypatch.setattr("resource.setrlimit", Mock(side_effect=ValueError))
     reason = EchoSpec(server="cpp", io="epoll", connections=1900, seconds=1).refused_here()
     assert reason is not None
     assert reason.startswith(
         "connections 1900: choose 1 to 1748 (limited by 2048 file descriptors a process; raise with"
     )
     assert EchoSpec(server="cpp", io="epoll", connections=1748, seconds=1).refused_here() is None
+    # Where the hard limit may be raised, it is no limit, and the server raises it.
+    monkeypatch.setattr("resource.setrlimit", raised := Mock())
+    monkeypatch.setattr(echo, "CppServer", Mock())
+    assert EchoSpec(server="cpp", io="epoll", connections=1900, seconds=1).refused_here() is None
+    echo.start({"server": "cpp", "connections": 1900}, {})
+    assert raised.call_args.args[1] == (2200, 2200)
+
+
+def test_a_profiled_trial_has_samples_and_no_cost(data: Path) -> None:
+    record = single.run_single(spec_of("java/buffered_reader:8192/platform/25", rate=8000, seconds=1.0, profiled=True))
+    assert (record.status, record.reason) == ("ok", None)
+    tables = tidy_buffered_io([record])
+    assert (len(tables["trials"]), len(tables["parts"]), cost_of(record)) == (0, 0, None)
+    (row,) = tables["profiles"].to_dict("records")
+    assert 0 < row["in_read"] < row["samples"]
 
 
 @pytest.mark.parametrize("key", EVERY_KEY)

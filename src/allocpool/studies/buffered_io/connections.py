@@ -24,6 +24,8 @@ PUBLISHED_CONNECTIONS = 30_000
 PUBLISHED_LEAST = 22_500
 """The source holds so many to 30,000 connections, and does not state which row has how many."""
 PUBLISHED = "published"
+PUBLISHED_IN_READ_PERCENT = 82.0
+"""Of the processor time of the source's server, in ``BufferedReader.read``."""
 _IO_OF_API = {
     "BufferedReader/BufferedWriter": "buffered_reader",
     "BufferedInputStream/BufferedOutputStream": "buffered_stream",
@@ -112,6 +114,14 @@ def costs(trials: pd.DataFrame) -> pd.DataFrame:
     most = least * np.where(source["io"] == "threads", 1, PUBLISHED_CONNECTIONS / PUBLISHED_LEAST)
     theirs = source[["way"]].assign(served_by=PUBLISHED, mean=least, low=least, high=most)
     return pd.concat([ours, theirs[theirs["way"].isin(ours["way"])]], ignore_index=True)
+
+
+def with_shares(profiles: pd.DataFrame) -> pd.DataFrame:
+    """Return the profiled trials that ended well and have samples, with ``in_read_percent`` and
+    ``elsewhere_percent`` of these."""
+    found = finished(profiles)
+    share = 100 * found["in_read"] / found["samples"].replace(0, pd.NA)
+    return found.assign(in_read_percent=share, elsewhere_percent=100 - share).dropna(subset=["in_read_percent"])
 
 
 def memory_table(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:

@@ -36,6 +36,14 @@ class Load(TypedDict):
     neighbour_lines: int
 
 
+class Samples(TypedDict):
+    """Of processor time in the measured window, those that have a stack of Java."""
+
+    samples: int
+    in_read: int
+    """Of these, in ``BufferedReader.read`` or in what it calls."""
+
+
 class EchoMeasurement(TypedDict):
     """Of mode ``echo``."""
 
@@ -49,6 +57,8 @@ class EchoMeasurement(TypedDict):
     stacks_bytes: int
     threads: int
     counts: dict[str, int]
+    samples: Samples | None
+    """Of a profiled trial."""
 
 
 class EchoOutcome(Outcome, EchoMeasurement):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import resource
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -24,7 +25,8 @@ from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, Trial
 Server = Literal["java", "cpp"]
 Threads = Literal["platform", "virtual"]
 
-BLOCKING = ("buffered_reader", "buffered_stream", "stream")
+READERS = ("buffered_reader", "observed_reader")
+BLOCKING = (*READERS, "buffered_stream", "stream")
 """Java's ways of one thread per connection."""
 IO: dict[str, tuple[str, ...]] = {
     "java": (*BLOCKING, "nio_buffer_per_connection", "nio_pooled", "netty_pooled", "netty_unpooled"),
@@ -33,6 +35,7 @@ IO: dict[str, tuple[str, ...]] = {
 EVERY_IO = tuple(name for names in IO.values() for name in names)
 _LABELS = {
     "buffered_reader": "BufferedReader",
+    "observed_reader": "BufferedReader, size observed",
     "buffered_stream": "BufferedStream",
     "stream": "plain stream",
     "nio_buffer_per_connection": "NIO, own buffer",
@@ -45,6 +48,7 @@ BUFFERED = {"buffered_reader": "char", "buffered_stream": "byte"}
 """The ways that have a buffer of selectable size, and what its size counts."""
 THREADS: tuple[Threads, ...] = ("platform", "virtual")
 FIRST_WITH_VIRTUAL_THREADS = 21
+FIRST_WITH_CPU_SAMPLES = 25
 DEFAULT_BUFFER = 8192
 MESSAGE_BYTES = 512
 MOST_CONNECTIONS = 60_000
@@ -103,6 +107,9 @@ class EchoSpec(TrialSpec):
     addresses: int = Field(default=16, ge=1, le=250, description="loopback addresses that the connections come from")
     port: int = Field(default=0, ge=0, le=65_535, description="of 127.0.0.1; 0: any free one")
     seed: int = Field(default=1, ge=0, lt=2**53, description="of the messages")
+    profiled: bool = Field(
+        default=False, description="sample the processor time of a reader's server; no cost of such a trial counts"
+    )
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -114,6 +121,11 @@ class EchoSpec(TrialSpec):
         if self.threads is not None and self.io not in BLOCKING:
             ways = ", ".join(BLOCKING)
             raise ValueError(f"io {self.io} has its own threads: leave threads out, or choose io {ways}")
+        if self.profiled and not (self.io in READERS and (self.runtime or 0) >= FIRST_WITH_CPU_SAMPLES):
+            raise ValueError(
+                "profiled trials sample processor time in BufferedReader.read: choose profiled=false, or io "
+                f"{', '.join(READERS)} and runtime {FIRST_WITH_CPU_SAMPLES} or newer"
+            )
         if self.server == "cpp":
             java_only = {"runtime": self.runtime, "collector": self.collector, "heap_mb": self.heap_mb}
             if wrong := [key for key, value in java_only.items() if value is not None]:
@@ -158,7 +170,7 @@ class EchoSpec(TrialSpec):
         return _GRACE_S + 3 * (self.seconds + self.warmup_seconds) + 4 * self.connections / 1000
 
     def cell_name(self) -> str:
-        return f"{self.variant.label} ({self.connections} connections)"
+        return f"{self.variant.label} ({self.connections} connections{', profiled' if self.profiled else ''})"
 
     def expected_seconds(self) -> float:
         opening_s = self.connections / 5000
@@ -219,10 +231,10 @@ class Variant:
 
 
 def _limits(spec: EchoSpec) -> Iterator[tuple[int, str, str]]:
-    """So many connections fit, by which limit, and how it is raised. All is read, nothing tried: to use up threads or
-    descriptors would disturb everyone on the machine."""
+    """So many connections fit, by which limit, and how it is raised. Nothing is used up to find out: that would
+    disturb everyone on the machine."""
     # The server itself has up to 300: libraries, jars, logs, epoll. The load generator has fewer.
-    descriptors = _allowed(resource.RLIMIT_NOFILE, hard=True)
+    descriptors = _descriptors()
     remedy = "raise with `ulimit -Hn`, or nofile in /etc/security/limits.conf"
     yield descriptors - 300, f"{descriptors} file descriptors a process", remedy
     low, high = _numbers("/proc/sys/net/ipv4/ip_local_port_range") or (32_768, 60_999)
@@ -231,11 +243,8 @@ def _limits(spec: EchoSpec) -> Iterator[tuple[int, str, str]]:
     yield ports * spec.addresses, f"{ports} free ports on each of {spec.addresses} addresses", remedy
     # In the kernel two sockets and a thread's stack; a thread at most, with what its connection keeps; then buffers.
     stack_kib = {"java": 128, "cpp": 32}[spec.server] if spec.thread_per_connection else 8
-    each = (
-        (24 + stack_kib) * 1024
-        + 2 * (spec.buffer or 0)
-        + (2 * (spec.buffer or 0) + 2 * 8192 if spec.io == "buffered_reader" else 0)
-    )
+    buffer = spec.message_bytes if spec.io == "observed_reader" else spec.buffer or 0
+    each = (24 + stack_kib) * 1024 + (4 * buffer + 2 * 8192 if spec.io in READERS else 2 * buffer)
     available_mb, remedy = available_memory_mb(), "use a machine with more memory"
     yield max(0, available_mb - 512) * 2**20 // each, f"{available_mb} MB of available memory", remedy
     if not spec.thread_per_connection:
@@ -248,15 +257,26 @@ def _limits(spec: EchoSpec) -> Iterator[tuple[int, str, str]]:
         for most in _numbers(path)[:1]:
             yield most - others, f"{most} {name}", remedy
     for most in _numbers("/proc/sys/vm/max_map_count"):
-        # A stack, its guard pages, and HotSpot's zones inside it.
-        maps, remedy = 3 if spec.server == "java" else 2, "raise with `sysctl vm.max_map_count=1048576`"
-        yield (most - 3000) // maps, f"{most} memory maps a process", remedy
+        # A stack, and its guard pages, which are HotSpot's own in Java.
+        remedy = "raise with `sysctl vm.max_map_count=1048576`"
+        yield (most - 3000) // 2, f"{most} memory maps a process", remedy
 
 
 def _allowed(kind: int, hard: bool = False) -> int:
     """The limit of this process; the server raises its soft one where it may."""
     limit = resource.getrlimit(kind)[hard]
     return 1 << 30 if limit == resource.RLIM_INFINITY else limit
+
+
+def _descriptors() -> int:
+    """File descriptors that a process may have: the hard limit, or the kernel's own where the limit may be raised."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        for most in _numbers("/proc/sys/fs/nr_open"):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, most))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            return most
+    return _allowed(resource.RLIMIT_NOFILE, hard=True)
 
 
 def _numbers(path: str) -> list[int]:

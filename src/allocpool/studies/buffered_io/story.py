@@ -17,6 +17,7 @@ from allocpool.studies.buffered_io.study import STUDY
 
 _COUNTERPARTS = (
     ("BufferedReader, two char arrays for life", ("buffered_reader", DEFAULT_BUFFER), "no buffer", ("stream", 0)),
+    ("the same", ("buffered_reader", DEFAULT_BUFFER), "size observed", ("observed_reader", 0)),
     ("NIO with a buffer per connection", ("nio_buffer_per_connection", 0), "from a pool", ("nio_pooled", 0)),
     ("Netty, unpooled", ("netty_unpooled", 0), "Netty, pooled", ("netty_pooled", 0)),
     ("C++ with a thread per connection", ("threads", 0), "C++ with epoll", ("epoll", 0)),

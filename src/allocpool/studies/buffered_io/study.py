@@ -25,6 +25,7 @@ _STREAMS = ("java/buffered_stream:512", "java/buffered_stream:8192", "java/strea
 EVERY_KEY = (
     *(f"{way}/platform/{runtime}" for runtime in (25, 11) for way in (*_READERS, *_STREAMS)),
     *(f"{way}/virtual/{runtime}" for runtime in (21, 25) for way in (*_READERS, *_STREAMS)),
+    *(f"java/observed_reader/platform/{runtime}" for runtime in (25, 11)),
     *(f"java/{io}/25" for io in ("nio_buffer_per_connection", "nio_pooled", "netty_pooled", "netty_unpooled")),
     "cpp/threads",
     "cpp/epoll",
@@ -38,6 +39,7 @@ class Connections(Frozen):
     variants: tuple[str, ...] = Field(min_length=1, description="java/IO[:BUFFER]/[THREADS/]RUNTIME or cpp/IO")
     connections: tuple[Annotated[int, Field(ge=1, le=MOST_CONNECTIONS)], ...] = Field(min_length=1)
     message_bytes: int | None = Field(default=None, ge=2, le=65_536, description="of this group, where it is another")
+    profiled: bool = Field(default=False, description="where processor time goes; such trials have no other figures")
 
     @field_validator("variants")
     @classmethod
@@ -75,7 +77,8 @@ def _specs(profile: BufferedIoProfile, block: int) -> Iterator[EchoSpec]:
                 yield EchoSpec(
                     block=block, connections=connections, rate=profile.rate_per_connection * connections,
                     seconds=profile.seconds, warmup_seconds=profile.warmup_seconds,
-                    message_bytes=group.message_bytes or profile.message_bytes, **variant.settings(), **heap,
+                    message_bytes=group.message_bytes or profile.message_bytes, profiled=group.profiled,
+                    **variant.settings(), **heap,
                 )  # fmt: skip
 
 

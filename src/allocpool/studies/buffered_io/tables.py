@@ -92,19 +92,31 @@ TRIALS = _table({
     **tidy.GC_COLUMNS,
 })  # fmt: skip
 
+_OF_A_PROFILE = (
+    *tidy.TRIAL_COLUMNS, "variant", "server", "io", "buffer", "threads", "runtime", "connections", "message_bytes",
+)  # fmt: skip
+PROFILES = _table({
+    **{name: column for name, column in TRIALS.columns.items() if name in _OF_A_PROFILE},
+    "samples": whole("samples of processor time in the measured window that have a stack of Java"),
+    "in_read": whole("of these, in BufferedReader.read or in what it calls"),
+})  # fmt: skip
+
 PARTS_TABLE = _table({
     "trial_id": tidy.TRIAL_ID,
     "part": choice(PARTS, "; ".join(f"{part}: {what}" for part, what in PARTS.items())),
     "bytes": Column("int64", description="after the full collection"),
 })  # fmt: skip
 
-SCHEMAS = {"trials": TRIALS, "parts": PARTS_TABLE}
+SCHEMAS = {"trials": TRIALS, "parts": PARTS_TABLE, "profiles": PROFILES}
+"""Profiled trials are in ``profiles`` alone: samples cost."""
 
 
 def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
     row = {**tidy.pick(TRIALS.columns, spec), **tidy.trial_row(record), "variant": _label(spec)}
     measured = read_trial(record, EchoMeasurement).measurement
+    if spec["profiled"]:
+        return {"profiles": [{**row, **((measured and measured["samples"]) or {})}]}
     if measured is None:
         return {"trials": [row]}
     sizes = measured["parts"]
@@ -137,9 +149,9 @@ def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
 
 
 def cost_of(record: TrialRecord) -> float | None:
-    """Return processor time of the server per echo, us; None where nothing was served."""
+    """Return processor time of the server per echo, us; None where nothing was served, or it was profiled."""
     measured = read_trial(record, EchoMeasurement).measurement
-    return _cpu_us_per_message(measured) if measured else None
+    return _cpu_us_per_message(measured) if measured and not record.spec["profiled"] else None
 
 
 def _cpu_us_per_message(measured: EchoMeasurement) -> float | None:
@@ -153,9 +165,9 @@ def tidy_buffered_io(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
 
 
 def summarise_echo(record: TrialRecord) -> dict[str, Any]:
-    """Return one trial as plain data: the row of table ``trials``, and the bytes of each part."""
+    """Return one trial as plain data: its row of ``trials`` or ``profiles``, and the bytes of each part."""
     rows = _rows_of(record)
-    (row,) = rows["trials"]
+    (row,) = rows.get("trials") or rows["profiles"]
     return {**row, "parts_bytes": {part["part"]: part["bytes"] for part in rows.get("parts", ())}}
 
 

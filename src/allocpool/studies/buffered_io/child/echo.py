@@ -12,12 +12,12 @@ import resource
 import select
 import subprocess
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, cast
 
 from allocpool.studies.buffered_io.child import footprint
-from allocpool.studies.buffered_io.measurement import EchoOutcome, Load
+from allocpool.studies.buffered_io.measurement import EchoOutcome, Load, Samples
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns
 from allocpool.trial.measurement import Failure
@@ -32,6 +32,8 @@ _HOLD_S = 600
 _GRACE_S = 10.0
 _SPARE_DESCRIPTORS = 16
 """What a JVM opens for itself in that time."""
+_OWN_DESCRIPTORS = 300
+"""What a server has without a connection, at most."""
 
 
 class LoadFailed(RuntimeError):
@@ -113,7 +115,7 @@ class JavaServer:
         """Return bytes in use by what they are part of, after a full collection."""
         footprint.let_heap_shrink()
         # The only large byte arrays of readers and writers are those between socket and decoder, encoder and socket.
-        byte_arrays = "codec" if self._io == "buffered_reader" else "byte_buffer"
+        byte_arrays = "codec" if self._io.endswith("_reader") else "byte_buffer"
         bytes_by_kind = footprint.heap_by_kind(jvm.class_histogram(), byte_arrays)
         bytes_by_kind["stack"] += self.stacks_bytes()
         bytes_by_kind["direct"] = int(self._server.directBytes())
@@ -169,10 +171,13 @@ def start(spec: dict[str, Any], launch: dict[str, Any]) -> Server:
     """Start the server that the spec names, in a process that may open as many descriptors as it is allowed to."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if (needed := spec["connections"] + _OWN_DESCRIPTORS) > hard != resource.RLIM_INFINITY:
+        with suppress(ValueError, OSError):  # not allowed: the trial would have been refused
+            resource.setrlimit(resource.RLIMIT_NOFILE, (needed, needed))
     return JavaServer(spec, launch) if spec["server"] == "java" else CppServer(spec, launch)
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> EchoOutcome | Failure:
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> EchoOutcome | Failure:
     """Measure; a generator that dies and a port that is taken are outcomes and are returned as such."""
     try:
         server = start(spec, launch)
@@ -180,14 +185,14 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> EchoOutc
         reason = str(error).strip().splitlines()[0].removeprefix("java.io.IOException: ")
         return {"status": "failed", "reason": reason}
     try:
-        return _measure(spec, launch["native"]["programs"]["allocpool_load"], server)
+        return _measure(spec, launch["native"]["programs"]["allocpool_load"], server, folder)
     except LoadFailed as failure:
         return {"status": "failed", "reason": str(failure)}
     finally:
         server.stop()
 
 
-def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
+def _measure(spec: dict[str, Any], program: str, server: Server, folder: Path) -> EchoOutcome:
     descriptors = _descriptors()
     patience_s = _CLOSING_S + spec["connections"] * _PER_CONNECTION_S
     stated = ("connections", "rate", "message_bytes", "warmup_seconds", "seconds", "seed", "addresses")
@@ -196,12 +201,16 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
     }  # fmt: skip
     # Platform threads wait for their connections already: what they cost before there is any.
     idle = {"idle_rss_mb": footprint.settle(1, patience_s=2.0, steady_s=0.06)} if spec["threads"] == "platform" else {}
+    profile = jvm.java_class("allocpool.echo.CpuProfile")() if spec["profiled"] else None
     with closing(Generator(program, **options)) as load:
         load.expect("connected", 2 * patience_s)
         load.expect("measuring", spec["warmup_seconds"] + patience_s)
+        if profile:
+            profile.start()
         window = CpuWindow()
         samples, result = _sampled(load, spec["seconds"] + 2 * _DRAIN_S + patience_s)
         cpu = window.close()
+        sampled = _samples(profile, folder) if profile else None
         memory = footprint.rollup() | server.heap()
         stacks = server.stacks_bytes()
         parts = server.parts()
@@ -210,7 +219,7 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
         collected = {f"collected_{name}": value for name, value in (footprint.rollup() | server.heap()).items()}
         threads = len(os.listdir("/proc/self/task"))
         last = load.end()
-    counts = _settled(server, descriptors + _SPARE_DESCRIPTORS)
+    counts = _settled(server, descriptors + _SPARE_DESCRIPTORS, patience_s)
     fault = _fault(spec, last, counts, _descriptors() - descriptors)
     return {
         "status": "failed" if fault else "ok",
@@ -223,6 +232,7 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
         "stacks_bytes": stacks,
         "threads": threads,
         "counts": counts,
+        "samples": sampled,
     }
 
 
@@ -242,6 +252,12 @@ def _sampled(load: Generator, patience_s: float) -> tuple[list[float], Load]:
     raise LoadFailed(f"the load generator did not report its result within {patience_s:g} s")
 
 
+def _samples(profile: Any, folder: Path) -> Samples:
+    """End a profile, whose recording stays in the folder."""
+    counts = profile.stop(str(folder.absolute() / "cpu.jfr"), "java.io.BufferedReader", "read")
+    return {"samples": int(counts[0]), "in_read": int(counts[1])}
+
+
 def _server_cpu_ns() -> int:
     return time.process_time_ns() - time.thread_time_ns()
 
@@ -250,12 +266,12 @@ def _descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def _settled(server: Server, descriptors: int) -> dict[str, int]:
+def _settled(server: Server, descriptors: int, patience_s: float) -> dict[str, int]:
     """The server's counts when it has closed every connection, or has had time enough for it.
 
     A selector gives descriptors back at its next selection, a moment after the connection was closed.
     """
-    give_up_ns = monotonic_ns() + round(_CLOSING_S * 1e9)
+    give_up_ns = monotonic_ns() + round(patience_s * 1e9)
     counts = server.counts()
     while monotonic_ns() < give_up_ns and (counts["closed"] < counts["accepted"] or _descriptors() > descriptors):
         time.sleep(0.01)

@@ -20,8 +20,8 @@ public final class EchoServer {
     /**
      * Starts a server.
      *
-     * @param io buffered_reader, buffered_stream, stream, nio_buffer_per_connection, nio_pooled, netty_pooled or
-     *     netty_unpooled
+     * @param io buffered_reader, observed_reader, buffered_stream, stream, nio_buffer_per_connection, nio_pooled,
+     *     netty_pooled or netty_unpooled
      * @param buffer size of the reader's and the writer's buffer in chars, or of the streams' in bytes; not read by the
      *     others
      * @param threads of the blocking ones: platform or virtual; not read by the others
@@ -64,6 +64,9 @@ public final class EchoServer {
             case "buffered_reader":
                 return blocking(
                         new ReaderConversation(buffer, messageBytes, counts), threads, workers, address, counts);
+            case "observed_reader":
+                return blocking(
+                        new ObservedReaderConversation(messageBytes, counts), threads, workers, address, counts);
             case "buffered_stream":
             case "stream":
                 final int size = "stream".equals(io) ? 0 : buffer;

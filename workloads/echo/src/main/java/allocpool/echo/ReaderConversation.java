@@ -11,18 +11,24 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /** Chars through BufferedReader and BufferedWriter, with the decoder and the encoder that lie below them. */
-final class ReaderConversation extends Conversation<char[], Writer> {
+class ReaderConversation extends Conversation<char[], Writer> {
     /** Buffers of so many chars. */
     ReaderConversation(final int buffer, final int messageBytes, final ServerCounts counts) {
         super(new LinesOfChars(), buffer, messageBytes, counts);
     }
 
+    /** Chars that a buffer made now has. */
+    int size() {
+        return buffer;
+    }
+
     @Override
     void hold(final Socket socket) throws IOException {
         final Reader decoder = new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8);
-        final Reader in = new BufferedReader(decoder, buffer);
         final Writer encoder = new OutputStreamWriter(socket.getOutputStream(), StandardCharsets.UTF_8);
-        final Writer out = new BufferedWriter(encoder, buffer);
+        int size = size();
+        Reader in = new BufferedReader(decoder, size);
+        Writer out = new BufferedWriter(encoder, size);
         final char[] window = new char[messageBytes];
         int filled = 0;
         while (filled < window.length) {
@@ -31,6 +37,12 @@ final class ReaderConversation extends Conversation<char[], Writer> {
                 return;
             }
             filled = echo(window, filled, filled + count, out);
+            // A reader that is not ready holds nothing, nor does a writer after its flush.
+            if (size() > size && !in.ready()) {
+                size = size();
+                in = new BufferedReader(decoder, size);
+                out = new BufferedWriter(encoder, size);
+            }
         }
         oversize();
     }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
@@ -36,6 +37,7 @@ final class EchoServerTest {
                         Arguments.of("buffered_reader", 256, kind),
                         Arguments.of("buffered_reader", 512, kind),
                         Arguments.of("buffered_reader", 8192, kind),
+                        Arguments.of("observed_reader", 0, kind),
                         Arguments.of("buffered_stream", 512, kind),
                         Arguments.of("buffered_stream", 8192, kind),
                         Arguments.of("stream", 0, kind)));
@@ -179,6 +181,17 @@ final class EchoServerTest {
                 () -> EchoServer.start(io, buffer, threads, WORKERS, MESSAGE_BYTES, server.port()));
         assertTrue(found.getMessage().startsWith("port " + server.port() + " of 127.0.0.1 is taken: choose another"));
         server.stop();
+    }
+
+    @Test
+    void buffersGrowToTheLongestMessageThatWasObserved() throws IOException {
+        final ReaderConversation conversation = new ObservedReaderConversation(4096, new ServerCounts());
+        assertEquals(ObservedReaderConversation.FIRST, conversation.size());
+        for (final int bytes : new int[] {2048, 512}) {
+            final String twice = new String(message(bytes, 0), StandardCharsets.US_ASCII).repeat(2);
+            conversation.write(new StringWriter(), twice.toCharArray(), twice.length());
+            assertEquals(2048, conversation.size());
+        }
     }
 
     @Test
