@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -130,6 +131,26 @@ def test_what_a_host_can_not_run_is_a_row_that_says_why(data: Path) -> None:
     status = there.status()
     assert (status.planned, status.unavailable, status.finished, status.missing) == (PLANNED, PLANNED, 0, 0)
     assert set(there.tables()["trials"]["reason"]) == {"it has no such collector"}
+
+
+def test_what_has_run_there_is_handed_over_and_not_run_again(data: Path, tmp_path: Path) -> None:
+    class Here(fleet.RemoteHost):
+        def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
+            with pytest.MonkeyPatch.context() as there:
+                there.setenv("ALLOCPOOL_DATA", str(tmp_path / "there"))
+                return function(*arguments)
+
+    asked = campaign.open_study("batch", "smoke", {**SETTINGS, "blocks": 1})
+    nowhere: Any = None
+    ran = []
+    for _ in range(2):
+        result = fleet.HostResult("there")
+        fleet._run_host(Here(nowhere, read_host(), 2, "there"), [asked], None, result)
+        assert result.problem is None and result.states["batch"].complete
+        ran.append(records(tmp_path / "there" / "raw"))
+        assert set(records(data / "raw")) == set(ran[-1])
+        shutil.rmtree(data / "raw")
+    assert ran[0] == ran[1] and len(ran[0]) >= PLANNED / 2
 
 
 def test_a_trial_that_would_be_another_one_there_is_refused(data: Path) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO
 
 import psutil
@@ -119,6 +120,19 @@ def test_what_is_no_command_of_ours_ends_with_make_too(
     make.send_signal(how)
     make.wait()
     assert all_end(started)
+
+
+def test_what_ends_with_make_by_itself_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = "sh -c 'sleep 600 & echo {} $!; wait' &"
+    script = f"{start.format('left')} {guard.MAKE}=1 {start.format('itself')} wait"
+    make = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True)
+    monkeypatch.setattr(guard, "time", SimpleNamespace(sleep=lambda _: make.kill()))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # Ctrl-C stays that of the tests
+    with guarded(make):
+        assert make.stdout is not None
+        started = dict(make.stdout.readline().split() for _ in range(2))
+        guard.end_what_make_started(make.pid)
+        assert all_end([int(started[b"left"])]) and lives(int(started[b"itself"]))
 
 
 def watched(make: int) -> bool:

@@ -14,11 +14,13 @@ from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import LAYOUTS
-from allocpool.studies.realtime.child import placement
+from allocpool.studies.realtime.child import placement, realtime
+from allocpool.studies.realtime.child.consumers import CppConsumer
 from allocpool.studies.realtime.child.placement import Watched, own_cores, siblings
 from allocpool.studies.realtime.study import RealtimeProfile, plan_realtime
 from allocpool.studies.realtime.tables import tidy_realtime
 from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
+from allocpool.trial.launch import Launcher
 from allocpool.trial.record import TrialRecord
 
 pytestmark = pytest.mark.usefixtures("first_compiler_only")
@@ -35,11 +37,6 @@ def run(*settings: str) -> TrialRecord:
     record = single.run_single(single.parse_spec(settings))
     assert record.status == "ok", f"{record.status}: {record.reason}\n{record.log_tail}"
     return record
-
-
-def summary(record: TrialRecord) -> dict[str, Any]:
-    """What the command line prints of it."""
-    return single.summary_of(record)
 
 
 def known_answer(case: str) -> dict[str, str]:
@@ -82,7 +79,7 @@ def assert_is_the_known_realtime_answer(case: str, summary: dict[str, Any]) -> N
 )
 def test_cpp_does_in_real_time_what_it_does_in_batch(data: Path, layout: str, strategy: str, case: str) -> None:
     record = run(*realtime_settings(case), f"layout={layout}", "language=cpp", f"strategy={strategy}")
-    assert_is_the_known_realtime_answer(case, summary(record))
+    assert_is_the_known_realtime_answer(case, single.summary_of(record))
 
 
 CONFIGURATIONS = {
@@ -97,7 +94,7 @@ def test_the_counters_are_exact_however_much_is_lost(data: Path, language: str) 
         "mode=realtime", *CONFIGURATIONS[language], "strategy=alloc", "scale=0.01", "interval_ns=4", "seconds=0.2",
         "warmup_seconds=0.05", "input_queue_ms=1", "prologue_seconds=0.1",
     )  # fmt: skip
-    found = summary(record)
+    found = single.summary_of(record)
     assert found["lost"] > 0, "no processor takes a packet in 4 ns"
     assert found["generated"] == 50_000_000 == found["received"] + found["lost"] + found["left"]
     assert found["lost_ppm"] == pytest.approx(1e6 * found["lost"] / found["generated"])
@@ -131,7 +128,7 @@ def test_a_consumer_stopped_on_purpose_loses_what_arithmetic_predicts(data: Path
     assert measurement is not None
     stalled_ns = measurement["consumption"]["stalled_ns"]
     assert stalled_ns >= 250_000_000
-    found = summary(record)
+    found = single.summary_of(record)
     # The tick that was due as the consumer stopped waited longest: for the stall, and for as long as the system then
     # kept the consumer from going on.
     away_ns = max(stalled_ns, found["delay_us"]["max"] * 1e3)
@@ -209,7 +206,7 @@ def test_a_queue_in_between_has_counters_too_and_holds_what_a_stopped_consumer_c
         "mode=realtime", *CONFIGURATIONS[language], "strategy=pool", "scale=0.01", "interval_ns=2000", "seconds=0.6",
         "warmup_seconds=0.1", "stall_at_s=0.1", "stall_ms=300", "input_queue_ms=100", "intermediate_queue_ms=600",
     )  # fmt: skip
-    found = summary(record)
+    found = single.summary_of(record)
     assert found["generated"] == 300_000 == found["received"] + found["lost"] + found["left"]
     assert found["intermediate_queue_ms"] == 600
     measurement = record.measurement
@@ -220,6 +217,26 @@ def test_a_queue_in_between_has_counters_too_and_holds_what_a_stopped_consumer_c
 
 
 REALTIME = "mode=realtime layout=flat language=cpp strategy=pool scale=0.01"
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, "ok"), (1, "failed")])
+def test_a_consumer_that_counts_a_tick_more_than_it_took_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: int, status: str
+) -> None:
+    """In this process, where it can be replaced."""
+    honest = CppConsumer.consume
+
+    def consume(*asked: Any) -> Any:
+        seen, delays = honest(*asked)
+        return {**seen, "received": seen["received"] + more}, delays
+
+    monkeypatch.setattr(CppConsumer, "consume", consume)
+    spec = single.parse_spec(f"{REALTIME} interval_ns=1000 seconds=0.02 input_queue_ms=20 min_laps=0".split())
+    asked, launch = (each.model_dump(mode="json") for each in (spec, Launcher().launch_of(spec)))
+    found: Any = realtime.run(asked, launch, tmp_path)
+    ticks = found["figures"]
+    assert ticks["generated"] == 20_000 == ticks["received"] + ticks["lost"] + ticks["left"] - more
+    assert found["status"] == status and ("ring" in str(found["reason"])) == bool(more)
 
 
 @pytest.mark.parametrize(

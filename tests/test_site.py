@@ -27,7 +27,7 @@ from allocpool.campaign.hosts import called
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.evidence.tables import Nothing, Shown
-from allocpool.site import _build, build_site
+from allocpool.site import _build, _execute, build_site
 
 v4: Any = nbformat.v4
 
@@ -89,12 +89,8 @@ def shown() -> list[Any]:
     picture, caption = displayed(lambda: notebook.figure(drawing, CAPTION))
     wide = tables.plain_table(ROWS, "A wide table")
     assert isinstance(wide, GT)
-    bundles = [
-        picture,
-        {"text/markdown": caption.data},
-        notebook._table_bundle(wide),
-    ]
-    return [v4.new_output("display_data", bundle) for bundle in (*bundles, judged()._repr_mimebundle_())]
+    bundles = picture, {"text/markdown": caption.data}, notebook._table_bundle(wide), judged()._repr_mimebundle_()
+    return [v4.new_output("display_data", bundle) for bundle in bundles]
 
 
 def save(path: Path, title: str, *outputs: Any) -> None:
@@ -224,6 +220,21 @@ def test_a_full_disk_names_the_folder_of_the_site(tmp_path: Path, monkeypatch: p
     assert caught.value.filename == str(tmp_path / "html")
 
 
+def test_a_cell_that_raises_ends_its_notebook_and_what_was_shown_before_is_kept() -> None:
+    sources = ["print('before')\n20 + 1", "", "21 / 0", "print('after')"]
+    cells = [v4.new_code_cell(source) for source in sources]
+    asked = v4.new_notebook(cells=cells, metadata={"papermill": {}})
+    try:
+        ended = _execute._InThisProcess.execute_notebook(asked, "python3", progress_bar=False)
+    finally:
+        _execute._Shell.instance().restore_sys_module_state()
+        _execute._Shell.clear_instance()
+    first, empty, raises, last = (cell.outputs for cell in ended.cells)
+    assert [first[0].text, first[1].data["text/plain"]] == ["before\n", "21"] and len(first) == 2
+    assert (raises[0].output_type, raises[0].ename) == ("error", "ZeroDivisionError") and empty == last == []
+    assert ended.metadata.papermill["exception"] and ended.cells[2].metadata.papermill["status"] == "failed"
+
+
 MARKUP = (
     "<script>planted()</script><img src=planted onerror=planted()> <b>planted</b> Maker.<planted> &lt;planted&gt; "
     "{download}`/etc/hostname` $\\planted$\n\n```{include} /etc/hostname\n```\n\n"
@@ -243,13 +254,7 @@ def test_no_text_from_elsewhere_is_markup_on_any_page(tmp_path: Path) -> None:
     rows = pd.DataFrame([{**row, "p": 0.0, "p_against": 1.0, "shown": AS_PUBLISHED}])
     claim: Claim[float] = Claim("planted", MARKUP, MARKUP, lambda _: Evidence(rows), lambda _: MARKUP)
     assert isinstance(table, GT)
-    facts: dict[str, Any] = {
-        **PROVENANCE,
-        "study": MARKUP,
-        "compilers": [MARKUP],
-        MARKUP: MARKUP,
-        "git_commits": [MARKUP],
-    }
+    facts = {**PROVENANCE, "study": MARKUP, "compilers": [MARKUP], MARKUP: MARKUP, "git_commits": [MARKUP]}
     facts["host"] = {**PROVENANCE["host"], "cpu_model": MARKUP + LINKS, "name": MARKUP}
     facts["profile"] = {"profile": MARKUP, MARKUP: MARKUP}
     outputs = [
