@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from allocpool.cli import main
-from allocpool.decisions import Rule, decide, judged_by
+from allocpool.decisions import Rule, judged_by
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
 from allocpool.runtimes.discovery import find_javac, find_runtimes
@@ -135,18 +135,6 @@ def test_the_answer_turns_with_the_effect_that_matters() -> None:
         found = ask(laboratory, minutes=4.0)
         assert found.answer == "either"
     assert ask(laboratory, None).answer == "inconclusive"
-
-
-def test_the_interval_is_that_of_every_decision() -> None:
-    found = ask(Laboratory(lambda _: 1.4), minutes=4.0)
-    costs = [list(found.figures[name].costs) for name in ("alloc", "pool")]
-    decision = decide(costs[0], costs[1])
-    assert (found.decision.ratio, found.decision.low, found.decision.high, found.decision.n) == (
-        decision.ratio, decision.low, decision.high, decision.n,
-    )  # fmt: skip
-    assert found.decision.low is not None
-    assert found.decision.high is not None
-    assert found.decision.low < 1.4 < found.decision.high
 
 
 def test_the_edge_is_found_within_its_interval() -> None:
