@@ -34,19 +34,26 @@ its largest) let it keep them."""
 _SMALL_CACHE = (("GLIBC_TUNABLES", "glibc.malloc.tcache_max=512"),)
 """The thread cache of glibc holds blocks of at most 1,032 bytes, and the tunable can only lower that: a buffer of 1,024
 bytes that is allocated by itself fits, a packet that contains one does not. With this neither does."""
+HUGE_PAGES = (("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),)
+"""Makes glibc 2.35 and later ask the kernel for transparent huge pages (glibc manual, Memory Allocation Tunables)."""
+_BACKGROUND = (("MALLOC_CONF", "background_thread:true"),)
+"""A thread of its own gives unused pages back to the kernel, in place of the thread that frees (jemalloc(3))."""
 ALLOCATORS = {
     one.name: one
     for one in (
         Allocator("glibc", (), "libc6", ""),
         Allocator("glibc_keeping", (), "libc6", "", _KEEPING),
         Allocator("jemalloc", ("libjemalloc",), "libjemalloc2", "jemalloc"),
+        Allocator("jemalloc_background", ("libjemalloc",), "libjemalloc2", "jemalloc", _BACKGROUND),
         Allocator("mimalloc", ("libmimalloc",), "libmimalloc2.0", "mimalloc"),
         Allocator("tcmalloc", ("libtcmalloc_minimal", "libtcmalloc"), "libtcmalloc-minimal4", "gperftools"),
         Allocator("glibc_small_cache", (), "libc6", "", _SMALL_CACHE),
+        Allocator("glibc_huge_pages", (), "libc6", "", HUGE_PAGES),
     )
 }
 """Every allocator by its name; ``glibc`` is what the process has without a preload, ``glibc_keeping`` the same, set
-not to give memory back, ``glibc_small_cache`` the same, set to cache no buffer."""
+not to give memory back, ``glibc_small_cache`` the same, set to cache no buffer, ``glibc_huge_pages`` the same, on huge
+pages; ``jemalloc_background`` is jemalloc with a thread that gives memory back."""
 _PREFIXES = (Path(sys.prefix), Path("/usr/local"), Path("/usr"), Path("/opt/homebrew"))
 """Where libraries and headers are: this environment first (conda), then the system."""
 

@@ -20,10 +20,11 @@ def allocator_version(name: str) -> str:
     for variable, value in ALLOCATORS[name].settings:
         if os.environ.get(variable) != value:
             raise RuntimeError(f"the allocator {name} was not set: {variable} is not {value}")
-    for other in ALLOCATORS.values():
-        if other.name != name and any(path.name.startswith(stem) for stem in other.stems for path in loaded):
+    others = [other for other in ALLOCATORS.values() if other.stems != ALLOCATORS[name].stems]
+    for other in others:
+        if any(path.name.startswith(stem) for stem in other.stems for path in loaded):
             raise RuntimeError(f"the allocator {other.name} is loaded with {name}")
-    return _VERSIONS.get(name, _glibc)()
+    return _VERSIONS.get(name.partition("_")[0], _glibc)()
 
 
 def _glibc() -> str:
