@@ -141,3 +141,17 @@ def test_by_bytes_each_size_is_judged() -> None:
     assert {"G1, JDK 25, array buffers", "C++ malloc"} <= set(panels)
     assert not plots.by_bytes(trials.iloc[:0]).axes[0].lines
     assert story.by_bytes(trials.iloc[:0]).empty
+
+
+def test_what_a_collector_takes_and_one_change_of_either_strategy() -> None:
+    epsilon, huge = ("java", "heap", "epsilon", 25, None, "heap / Epsilon / 25"), (*G1[0][:5], "heap / G1 / 25 / huge")
+    takes = {"dummy": 0, "alloc": 30, "mix": 0, "pool": 50}
+    trials = synthetic.trials(
+        6, 0.01, configurations=(*G1, epsilon, huge), cases=("B",),
+        centre=lambda row: 100.0 + (takes[str(row["strategy"])] if row["collector"] == "g1" else 0),
+    )  # fmt: skip
+    trials = trials.assign(start_ns_per_packet=100.0, large_pages=trials["configuration"].map({huge[-1]: True}))
+    found = story.beyond_epsilon(trials).set_index("strategy")
+    assert found["beyond_epsilon_ns"].to_dict() == pytest.approx(takes, abs=3)
+    assert story.beyond_epsilon(trials[trials["collector"] == "g1"])["low"].isna().all()
+    assert {"allocate, huge pages", "pool, huge pages"} <= set(plots.one_change(trials)["change"])

@@ -1,4 +1,5 @@
-"""Tables of the page on batch about bytes a message, settings, flags and runs of a minute; and its answer.
+"""Tables of the page on batch about bytes a message, what collectors take, settings, flags and runs of a minute; and
+its answer.
 
 Runs of a minute hold cycles of the old generation: does a longer measured window change the answer?
 """
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from allocpool import decisions
 from allocpool.campaign import hosts, store
 from allocpool.evidence.trials import counted, finished, spelled_out
 from allocpool.packets import by_size
@@ -36,6 +38,28 @@ def by_bytes(trials: pd.DataFrame) -> pd.DataFrame:
         sides[spelled_out(name), size, alive] = alloc, pool
     found = by_size.ratios(["configuration", "bytes", "alive"], sides).drop(columns=["direction", "equivalent"])
     return found.astype({"bytes": int}).sort_values(["configuration", "bytes"], ignore_index=True)
+
+
+def beyond_epsilon(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return what each cell of Java costs beyond the same one with Epsilon, which collects nothing and has no barriers.
+
+    Columns: ``configuration``, ``alive``, ``strategy``, ``n``, ``ns`` (mean), ``beyond_epsilon_ns`` (difference of the
+    means) with ``low`` and ``high`` (95%, Welch): NaN where Epsilon has fewer than two trials. Below zero, its fresh
+    memory costs more than collecting does.
+    """
+    java = cell_data.without_options(cell_data.with_cost(trials[trials["language"] == "java"]))
+    names, rows = names_in(java), []
+    for _, same in java.groupby(["layout", "runtime", "strategy", "case"], observed=True):
+        least = same.loc[same["collector"] == "epsilon", "ns_per_packet"].to_numpy(float)
+        for configuration, own in same[same["collector"] != "epsilon"].groupby("configuration", observed=True):
+            costs, first = own["ns_per_packet"].to_numpy(float), own.iloc[0]
+            known = min(costs.size, least.size) > 1
+            middle, half = decisions.welch(costs, least, decisions.ALPHA) if known else (np.nan, np.nan)
+            alive = first["queue_size"] + first["stored_count"]
+            rows.append([names[str(configuration)], alive, first["strategy"], costs.size, costs.mean(),
+                         *map(float, (middle, middle - half, middle + half))])  # fmt: skip
+    columns = ["configuration", "alive", "strategy", "n", "ns", "beyond_epsilon_ns", "low", "high"]
+    return pd.DataFrame(rows, columns=columns).sort_values(columns[:3], ignore_index=True)
 
 
 def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
