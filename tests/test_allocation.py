@@ -66,9 +66,7 @@ def test_a_wrong_setting_is_refused_in_one_line_that_names_the_choices(text: str
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "allocator", ["glibc_keeping", "glibc_huge_pages", "jemalloc_background", "mimalloc", "tcmalloc"]
-)
+@pytest.mark.parametrize("allocator", ["glibc_huge_pages", "jemalloc_background", "mimalloc", "mimalloc3", "tcmalloc"])
 def test_malloc_and_free_are_timed_apart_and_agree_with_the_allocators_counters(data: Path, allocator: str) -> None:
     text = f"mode=allocation technique=malloc allocator={allocator} bytes=1024 {SHORT}"
     if reason := Launcher().refusal(single.parse_spec(text.split())):
