@@ -172,3 +172,4 @@ def test_what_a_collector_takes_and_one_change_of_either_strategy() -> None:
     assert found["beyond_epsilon_ns"].to_dict() == pytest.approx(takes, abs=3)
     assert story.beyond_epsilon(trials[trials["collector"] == "g1"])["low"].isna().all()
     assert {"allocate, huge pages", "pool, huge pages"} <= set(plots.one_change(trials)["change"])
+    assert by_size.table(by_size.rungs(campaign({"A": 2.0}))[:0]).empty

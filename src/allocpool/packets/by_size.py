@@ -239,7 +239,7 @@ def table(own: pd.DataFrame) -> pd.DataFrame:
     brackets where it is not shown."""
     rows = own[own["n"] > 0]
     times = rows["ratio"].where(rows["ratio"] >= 1, 1 / rows["ratio"]).map(lambda each: stats.significant(each, 2))
-    text = (rows["ratio"] >= 1).map({True: "pool ", False: "allocate "}) + times + "x"
+    text = (rows["ratio"] >= 1).map({True: "pool ", False: "allocate "}).astype(str) + times.astype(str) + "x"
     text = text.mask(rows["verdict"] == NO_DIFFERENCE, "equal")
     text = text.mask(rows["verdict"] == INCONCLUSIVE, "(" + text + ")")
     wide = rows.assign(text=text).pivot(index="configuration", columns="alive", values="text")
