@@ -70,11 +70,11 @@ def test_a_wrong_setting_is_refused_in_one_line_that_names_the_choices(text: str
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("allocator", ["glibc", "glibc_keeping", "jemalloc", "mimalloc", "tcmalloc"])
+@pytest.mark.parametrize("allocator", ["glibc_huge_pages", "jemalloc_background", "mimalloc", "mimalloc3", "tcmalloc"])
 def test_malloc_and_free_are_timed_apart_and_agree_with_the_allocators_counters(data: Path, allocator: str) -> None:
     text = f"mode=allocation technique=malloc allocator={allocator} bytes=1024 {SHORT}"
     if reason := Launcher().refusal(single.parse_spec(text.split())):
-        assert "install" in reason
+        assert "install" in reason or "not granted to" in reason
         return
     found = summary(text)
     assert found["status"] == "ok"

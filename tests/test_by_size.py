@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 import synthetic
 
+from allocpool.campaign import campaign as campaigns
 from allocpool.campaign import hosts
 from allocpool.packets import by_size
 from allocpool.packets.specs import case_of
 from allocpool.studies.batch import claims, plots, story
+from allocpool.studies.your_workload.specs import MessagesSpec, configuration_of
 
 G1 = (("java", "heap", "g1", 25, None, "heap / G1 / 25"),)
 ALIVE = {"A": 2_000, "B": 200_000, "C": 990_000}
@@ -141,3 +143,33 @@ def test_by_bytes_each_size_is_judged() -> None:
     assert {"G1, JDK 25, array buffers", "C++ malloc"} <= set(panels)
     assert not plots.by_bytes(trials.iloc[:0]).axes[0].lines
     assert story.by_bytes(trials.iloc[:0]).empty
+
+
+def test_heaps_and_flags_stand_apart_from_bytes_a_message() -> None:
+    specs = [item.spec for item in campaigns.open_study("batch", "standard").plan()]
+    trials = pd.DataFrame([
+        {**spec.model_dump(), "configuration": configuration_of(spec.model_dump()), "status": "ok",
+         "sizes": f"{spec.sizes[0][0]}", "mean_bytes": spec.sizes[0][0], "messages_in_flight": spec.in_flight,
+         "jvm_flags": " ".join(spec.jvm_flags), "ns_per_message": 100 + spec.block + 90 * (spec.strategy == "alloc")}
+        for spec in specs if isinstance(spec, MessagesSpec)
+    ])  # fmt: skip
+    by_bytes, by_heap = story.by_what(trials)
+    assert by_bytes["mean_bytes"].nunique() > 2 and by_bytes["heap_mb"].nunique() == 1
+    found = story.by_heap(by_heap)
+    assert {1.5, 2.0, 4.0, 8.0} <= set(found["heap_over_live"]) and set(found["verdict"]) == {"pool"}
+    assert set(found.loc[found["jvm_flags"] != "", "heap_over_live"]) == {4.0}
+
+
+def test_what_a_collector_takes_and_one_change_of_either_strategy() -> None:
+    epsilon, huge = ("java", "heap", "epsilon", 25, None, "heap / Epsilon / 25"), (*G1[0][:5], "heap / G1 / 25 / huge")
+    takes = {"dummy": 0, "alloc": 30, "mix": 0, "pool": 50}
+    trials = synthetic.trials(
+        6, 0.01, configurations=(*G1, epsilon, huge), cases=("B",),
+        centre=lambda row: 100.0 + (takes[str(row["strategy"])] if row["collector"] == "g1" else 0),
+    )  # fmt: skip
+    trials = trials.assign(start_ns_per_packet=100.0, large_pages=trials["configuration"].map({huge[-1]: True}))
+    found = story.beyond_epsilon(trials).set_index("strategy")
+    assert found["beyond_epsilon_ns"].to_dict() == pytest.approx(takes, abs=3)
+    assert story.beyond_epsilon(trials[trials["collector"] == "g1"])["low"].isna().all()
+    assert {"allocate, huge pages", "pool, huge pages"} <= set(plots.one_change(trials)["change"])
+    assert by_size.table(by_size.rungs(campaign({"A": 2.0}))[:0]).empty

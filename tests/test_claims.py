@@ -138,6 +138,8 @@ SAYS = {
     "zgc-beats-flat-alloc-c": "borne out, 1 of 1",
     "cpp-flat-rates": "borne out, 3 of 3",
     "avoid-allocation-cpp": "borne out, 6 of 6",
+    "low-latency-collectors": "borne out, 8 of 8",
+    "kernel-bypass-driver": None,  # no driver, no figure of its own
     "batch-predicts-realtime": "denied in 5 of 6",
     "pool-rare-long": "denied in 5 of 18",
     "alloc-overload": "borne out, 2 of 2",

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from test_realtime_story import NOTHING, placed
 
-from allocpool.evidence.claims import MIXED, NOT_TESTED, OPEN, REFUTED, REPRODUCED, Verdict, judge
+from allocpool.evidence.claims import CANNOT, MIXED, NOT_TESTED, OPEN, REFUTED, REPRODUCED, Verdict, judge
 from allocpool.packets.comparisons import AS_PARALLEL, NOW, THEN
 from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.studies.realtime.cells import realtime_cells
@@ -145,3 +145,14 @@ def test_a_larger_heap_makes_collections_rarer_not_shorter_and_losses_less(
         assert "saw no major collection" in unseen["larger-heap", THEN].missing[0].why
     once = judged(trials=pd.DataFrame([sweep(), sweep(heap_factor=5.0, **larger)]))["larger-heap", THEN]
     assert once.outcome == NOT_TESTED and {item.why for item in once.missing} == {"fewer than 5 trials"}
+
+
+def test_delays_at_the_tail_are_of_the_usual_heap_and_no_driver_is_measured() -> None:
+    for late_us, outcome in ((1e4, REPRODUCED), (1e2, REFUTED)):
+        rows = [
+            sweep(key, block=block, delay_p99_99_us=us * (1 + block / 100), heap_factor=heap) for block in range(8)
+            for key, us, heap in ((PARALLEL, late_us, 1.0), (ZGC, 1e3, 1.0), (ZGC, 5e2, 5.0))
+        ]  # fmt: skip
+        found = judged(cell(GEN_ZGC), trials=pd.DataFrame(rows))
+        assert found["low-latency-collectors", THEN].outcome == outcome
+        assert found["kernel-bypass-driver", NOW].outcome == CANNOT

@@ -140,7 +140,7 @@ def test_a_word_that_the_jvm_has_no_flags_for_is_refused_by_name() -> None:
     [
         ("always [madvise] never", "always within_size advise [never] deny force", {"zgc", "genzgc"}),
         ("always [madvise] never", "always within_size [advise] never deny force", set()),
-        ("always madvise [never]", "always within_size [advise] never deny force", {"g1", "serial"}),
+        ("always madvise [never]", "always within_size [advise] never deny force", {"g1", "glibc_huge_pages"}),
     ],
 )
 def test_huge_pages_are_refused_where_the_kernel_grants_none(
@@ -149,7 +149,7 @@ def test_huge_pages_are_refused_where_the_kernel_grants_none(
     (tmp_path / "enabled").write_text(enabled + "\n")
     (tmp_path / "shmem_enabled").write_text(shared + "\n")
     monkeypatch.setattr(flags, "_HUGE_PAGES", tmp_path)
-    for collector in ("g1", "serial", "zgc", "genzgc"):
+    for collector in ("g1", "glibc_huge_pages", "zgc", "genzgc"):
         if collector in refused:
             with pytest.raises(UserError, match=f"large_pages: not granted to {collector} here, write .* as root"):
                 flags.check_huge_pages(collector)

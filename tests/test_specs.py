@@ -124,6 +124,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
     packets = [item for item in planned if isinstance(item.spec, BatchSpec)]
     by_bytes = settings.by_bytes
     messages = 2 * len(by_bytes.bytes) * len((*by_bytes.java, *by_bytes.cpp)) if by_bytes else 0
+    messages += 2 * (len(by_bytes.heaps_over_live) * len(by_bytes.java) + len(by_bytes.g1_flags)) if by_bytes else 0
     assert len(packets) == len(cells) * settings.blocks
     assert len(planned) - len(packets) == messages * settings.blocks
     assert len({item.spec for item in planned}) == len(planned)

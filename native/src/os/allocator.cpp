@@ -24,7 +24,7 @@ Function* find(const char* name) {
 using Mallctl = int(const char*, void*, std::size_t*, void*, std::size_t);
 using TcProperty = int(const char*, std::size_t*);
 
-// What mimalloc reports of each area of a heap (mimalloc.h, versions 1 and 2).
+// What mimalloc reports of each area of a heap (mimalloc.h, versions 1 to 3).
 struct MiArea {
   void* blocks;
   std::size_t reserved;
@@ -57,7 +57,9 @@ std::int64_t told_bytes() {
     return property("generic.current_allocated_bytes", &value) != 0 ? static_cast<std::int64_t>(value) : -1;
   }
   auto* const visit = find<MiVisit>("mi_heap_visit_blocks");
-  if (auto* heap = find<MiHeap>("mi_heap_get_default"); heap != nullptr && visit != nullptr) {
+  auto* heap = find<MiHeap>("mi_heap_get_default");
+  if (heap == nullptr) heap = find<MiHeap>("mi_heap_main");  // version 3
+  if (heap != nullptr && visit != nullptr) {
     std::int64_t bytes = 0;
     visit(heap(), false, add_area, &bytes);
     return bytes;

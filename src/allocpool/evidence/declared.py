@@ -422,8 +422,8 @@ def claims_of(
         needs_all = result.needs_all if item.needs_all is None else item.needs_all
         return Claim(
             item.id, item.words, item.source or result.source, of_data, needs_all=needs_all,
-            refuted_by=item.refuted_by, published=of_figures if published and not item.source else None, asks=item.asks,
-            set_ups=tuple(item.set_ups or result.set_ups),
+            refuted_by=item.refuted_by, asks=item.asks, set_ups=tuple(item.set_ups or result.set_ups),
+            published=of_figures if published and (item.function or not item.source) else None,
         )  # fmt: skip
 
     found = Claims(map(claim, result.claims))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from sysconfig import get_path
 from typing import NamedTuple
 
 from allocpool.errors import UserError, unknown_choice
@@ -34,21 +35,29 @@ its largest) let it keep them."""
 _SMALL_CACHE = (("GLIBC_TUNABLES", "glibc.malloc.tcache_max=512"),)
 """The thread cache of glibc holds blocks of at most 1,032 bytes, and the tunable can only lower that: a buffer of 1,024
 bytes that is allocated by itself fits, a packet that contains one does not. With this neither does."""
+HUGE_PAGES = (("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),)
+"""Makes glibc 2.35 and later ask the kernel for transparent huge pages (glibc manual, Memory Allocation Tunables)."""
+_BACKGROUND = (("MALLOC_CONF", "background_thread:true"),)
+"""A thread of its own gives unused pages back to the kernel, in place of the thread that frees (jemalloc(3))."""
 ALLOCATORS = {
     one.name: one
     for one in (
         Allocator("glibc", (), "libc6", ""),
         Allocator("glibc_keeping", (), "libc6", "", _KEEPING),
         Allocator("jemalloc", ("libjemalloc",), "libjemalloc2", "jemalloc"),
+        Allocator("jemalloc_background", ("libjemalloc",), "libjemalloc2", "jemalloc", _BACKGROUND),
         Allocator("mimalloc", ("libmimalloc",), "libmimalloc2.0", "mimalloc"),
+        Allocator("mimalloc3", ("libmimalloc.so.3",), "libmimalloc3", "cmeel-mimalloc (PyPI) or mimalloc"),
         Allocator("tcmalloc", ("libtcmalloc_minimal", "libtcmalloc"), "libtcmalloc-minimal4", "gperftools"),
         Allocator("glibc_small_cache", (), "libc6", "", _SMALL_CACHE),
+        Allocator("glibc_huge_pages", (), "libc6", "", HUGE_PAGES),
     )
 }
 """Every allocator by its name; ``glibc`` is what the process has without a preload, ``glibc_keeping`` the same, set
-not to give memory back, ``glibc_small_cache`` the same, set to cache no buffer."""
-_PREFIXES = (Path(sys.prefix), Path("/usr/local"), Path("/usr"), Path("/opt/homebrew"))
-"""Where libraries and headers are: this environment first (conda), then the system."""
+not to give memory back, ``glibc_small_cache`` the same, set to cache no buffer, ``glibc_huge_pages`` the same, on huge
+pages; ``jemalloc_background`` is jemalloc with a thread that gives memory back."""
+_PREFIXES = tuple(map(Path, (sys.prefix, "/usr/local", "/usr", "/opt/homebrew", f"{get_path('purelib')}/cmeel.prefix")))
+"""Where libraries and headers are: this environment first (conda), then the system, then what PyPI has of cmeel's."""
 
 
 class Boost(NamedTuple):
@@ -87,7 +96,7 @@ def find_allocator(name: str) -> Path | None:
     allocator = ALLOCATORS[name]
     if not allocator.stems:
         return None
-    endings = (".dylib",) if sys.platform == "darwin" else (".so", ".so.*")
+    endings = (".dylib",) if sys.platform == "darwin" else ("", ".so", ".so.*")
     of_debian = sorted(Path("/usr/lib").glob("*-linux-gnu"))
     local, *system = (prefix / "lib" for prefix in _PREFIXES)
     for folder in (local, *of_debian, *system, Path("/lib"), Path("/usr/lib64")):

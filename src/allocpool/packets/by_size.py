@@ -238,7 +238,7 @@ def side_and_times(rows: pd.DataFrame) -> pd.Series:
     """Return of each row the side and by how many times it is cheaper, in brackets where it is not shown; columns
     ``ratio`` (of allocating over the pool) and ``verdict``."""
     times = rows["ratio"].where(rows["ratio"] >= 1, 1 / rows["ratio"]).map(lambda each: stats.significant(each, 2))
-    text = (rows["ratio"] >= 1).map({True: "pool ", False: "allocate "}) + times + "x"
+    text = (rows["ratio"] >= 1).map({True: "pool ", False: "allocate "}).astype(str) + times.astype(str) + "x"
     text = text.mask(rows["verdict"] == NO_DIFFERENCE, "equal")
     return text.mask(rows["verdict"] == INCONCLUSIVE, "(" + text + ")")
 

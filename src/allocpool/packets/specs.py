@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
+from allocpool.machine.allocators import HUGE_PAGES
 from allocpool.machine.personality import FIXED_ADDRESSES, addresses_can_be_fixed
 from allocpool.packets import strategies
 from allocpool.packets.strategies import JAVA_LAYOUTS, LAYOUTS, STRATEGIES, Language, Layout, StrategyName, layout_of
@@ -72,9 +73,6 @@ DEFAULT_SEED = 20_190_117
 DEFAULT_RUNTIME = FEATURES[-1]
 DEFAULT_COLLECTOR = "g1"
 DEFAULT_ALLOCATOR = "glibc"
-_HUGE_PAGES_OF_MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-"""Makes glibc 2.35 and later ask for transparent huge pages: direct memory comes from malloc, where the JVM's own flag
-does not reach."""
 _CPP_PACKET_BYTES = 1280
 """A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
 
@@ -458,7 +456,8 @@ class PacketsSpec(ProgramSpec, Options):
             heap_mb=self.heap_mb or 0, direct_mb=self.direct_mb or 0, pause_target_ms=self.pause_target_ms,
             options=jvm_options(self), pre_touch=not self.lazy_heap, explicit_gc=bool(self.explicit_gc), unsafe=True,
         )  # fmt: skip
-        huge = _HUGE_PAGES_OF_MALLOC if self.large_pages else {}
+        # Direct memory comes from malloc, where the JVM's own flag does not reach.
+        huge = dict(HUGE_PAGES) if self.large_pages else {}
         return Needs(jvm=jvm, processes=self.processes, environment={**huge, **environment})
 
 

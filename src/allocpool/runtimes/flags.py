@@ -18,6 +18,7 @@ from typing import NamedTuple
 from allocpool import home
 from allocpool.errors import UserError, unknown_choice
 from allocpool.files import Remembered
+from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes import collectors
 from allocpool.runtimes.collectors import Collector, collector_named
@@ -214,10 +215,11 @@ def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Run
     return find_runtime(feature)
 
 
-def check_huge_pages(collector: str) -> None:
-    """Check that the kernel grants transparent huge pages to memory of this kind; UserError, which names its setting,
-    otherwise."""
-    name = "shmem_enabled" if collector_named(collector).heap_is_shared_memory else "enabled"
+def check_huge_pages(whose: str) -> None:
+    """Check that the kernel grants transparent huge pages to the memory of a collector or an allocator; UserError,
+    which names its setting, otherwise."""
+    shared = whose not in ALLOCATORS and collector_named(whose).heap_is_shared_memory
+    name = "shmem_enabled" if shared else "enabled"
     setting = _HUGE_PAGES / name
     try:
         chosen = re.search(r"\[(\w+)\]", setting.read_text(encoding="utf-8"))
@@ -225,7 +227,7 @@ def check_huge_pages(collector: str) -> None:
         raise UserError("large_pages: this machine's kernel offers no transparent huge pages") from None
     if chosen is None or chosen.group(1) in ("never", "deny"):
         remedy = "advise" if name == "shmem_enabled" else "madvise"
-        raise UserError(f"large_pages: not granted to {collector} here, write {remedy} to {setting} as root")
+        raise UserError(f"large_pages: not granted to {whose} here, write {remedy} to {setting} as root")
 
 
 def try_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:

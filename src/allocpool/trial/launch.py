@@ -16,7 +16,7 @@ from pathlib import Path
 
 from allocpool import compile as compiled
 from allocpool.errors import UserError
-from allocpool.machine.allocators import ALLOCATORS, check_boost, environment_of, find_allocator, find_boost
+from allocpool.machine.allocators import ALLOCATORS, HUGE_PAGES, check_boost, environment_of, find_allocator, find_boost
 from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes.discovery import find_javac, find_runtime
 from allocpool.runtimes.flags import check, check_huge_pages, jvm_flags, remembered_refusal, try_flags
@@ -170,6 +170,8 @@ def _why_no_native(allocator: str | None, boost: bool, memory_mb: int, memory_se
         if boost:
             check_boost()
         preloaded = _preloaded(allocator)
+        if allocator in ALLOCATORS and ALLOCATORS[allocator].settings == HUGE_PAGES:
+            check_huge_pages(allocator)
     except UserError as error:
         return str(error)
     if preloaded and sys.platform != "linux":

@@ -78,13 +78,13 @@ def releases(trials: pd.DataFrame) -> Figure:
 _CHANGES = {
     "no_refinement": "no concurrent refinement", "fresh": "sequential free list", "large_pages": "huge pages",
     "large_young": "large young generation", "detached": "parse results not stored on it",
-    "fifo": "first in, first out",
+    "fifo": "first in, first out", "compact_headers": "compact headers",
 }  # fmt: skip
 
 
 def one_change(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of one change at a time, by column ``change``, in both phases: the pool of plain G1, the same
-    with one thing changed, and allocating; on the release of Java that has most changes, and empty where plain G1 was
+    """Return the cells of one change at a time, by column ``change``, in both phases: allocating and the pool of plain
+    G1, and either with one thing changed; on the release of Java that has most changes, and empty where plain G1 was
     not measured. Trials are those of one machine and one number of messages alive."""
     java = trials[trials["language"] == "java"]
     plain = cell_data.without_options(java[(java["collector"] == "g1") & (java["layout"] == "heap")])
@@ -101,9 +101,9 @@ def one_change(trials: pd.DataFrame) -> pd.DataFrame:
             return "pool of plain memory, no references (flat)"
         if row["collector"] == "epsilon" and not options:
             return f"{who}, no collector (Epsilon)"
-        if row["collector"] != "g1" or row["layout"] != "heap" or (options and who != "pool"):
+        if row["collector"] != "g1" or row["layout"] != "heap":
             return ""
-        return f"pool, {_CHANGES.get(options, options)}" if options else "pool as it is" if who == "pool" else who
+        return f"{who}, {_CHANGES.get(options, options)}" if options else "pool as it is" if who == "pool" else who
 
     rows["change"] = [words(row) for _, row in rows.iterrows()]
     return pd.DataFrame(rows[(rows["change"] != "") & rows["ns"].notna()])

@@ -1,4 +1,4 @@
-"""Tables of the page on batch about bytes a message, settings, flags and runs of a minute; and its answer.
+"""Tables of the page on batch about bytes a message, heaps, settings, flags and runs of a minute; and its answer.
 
 Runs of a minute hold cycles of the old generation: does a longer measured window change the answer?
 """
@@ -6,12 +6,14 @@ Runs of a minute hold cycles of the old generation: does a longer measured windo
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from allocpool import decisions
 from allocpool.campaign import hosts, store
-from allocpool.evidence.trials import counted, finished, spelled_out
+from allocpool.evidence.trials import counted, finished, records, spelled_out
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
@@ -21,6 +23,21 @@ from allocpool.packets.tables import options_grid, options_table
 from allocpool.runtimes.flags import Flag, explained_flags
 from allocpool.studies.batch.claims import PROFILE
 from allocpool.studies.batch.study import STUDY, BatchProfile
+from allocpool.studies.your_workload.sizes import parse_sizes
+from allocpool.studies.your_workload.specs import heap_live_mb
+
+
+def by_what(trials: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the trials of table ``messages`` that vary the bytes of a message, and those that vary the heap or its
+    collector's flags, with ``heap_over_live``: the heap over all that lives on it."""
+    program = trials.groupby(["configuration", "heap_mb", "jvm_flags"], dropna=False)
+    heaps = trials[trials.groupby(["configuration", "mean_bytes"])["heap_mb"].transform("nunique") > 1]
+    live_mb = [
+        heap_live_mb({**row._asdict(), "sizes": parse_sizes(row.sizes), "in_flight": row.messages_in_flight})
+        for row in records(heaps)
+    ]
+    over = (heaps["heap_mb"].astype(float) / np.array(live_mb, dtype=float)).round(1)
+    return trials[program["mean_bytes"].transform("nunique") > 1], heaps.assign(heap_over_live=over)
 
 
 def by_bytes(trials: pd.DataFrame) -> pd.DataFrame:
@@ -29,13 +46,44 @@ def by_bytes(trials: pd.DataFrame) -> pd.DataFrame:
 
     Columns: ``configuration``, ``bytes``, ``alive`` (messages), and figures as of `by_size.ratios`.
     """
-    sides = {}
-    for (name, size), rows in finished(counted(trials)).groupby(["configuration", "mean_bytes"], sort=False):
-        alloc, pool = (rows.loc[rows["strategy"] == side, "ns_per_message"].astype(float) for side in ("alloc", "pool"))
-        alive = rows["messages_in_flight"].iloc[0] + rows["kept_count"].iloc[0]
-        sides[spelled_out(name), size, alive] = alloc, pool
-    found = by_size.ratios(["configuration", "bytes", "alive"], sides).drop(columns=["direction", "equivalent"])
-    return found.astype({"bytes": int}).sort_values(["configuration", "bytes"], ignore_index=True)
+    alive = trials["messages_in_flight"] + trials["kept_count"]
+    return _alloc_over_pool(trials.assign(bytes=trials["mean_bytes"].astype(int), alive=alive), ["bytes", "alive"])
+
+
+def by_heap(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the same by ``heap_over_live`` and ``jvm_flags``, of the second table of `by_what`."""
+    return _alloc_over_pool(trials, ["jvm_flags", "heap_over_live"])
+
+
+def _alloc_over_pool(trials: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    sides: dict[Any, Any] = {}
+    for (name, *rest), rows in finished(counted(trials)).groupby(["configuration", *by], sort=False):
+        costs = rows.set_index("strategy")["ns_per_message"].astype(float)
+        sides[spelled_out(name), *rest] = costs[costs.index == "alloc"], costs[costs.index == "pool"]
+    found = by_size.ratios(["configuration", *by], sides).drop(columns=["direction", "equivalent"])
+    return found.sort_values(["configuration", *by], ignore_index=True)
+
+
+def beyond_epsilon(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return what each cell of Java costs beyond the same one with Epsilon, which collects nothing and has no barriers.
+
+    Columns: ``configuration``, ``alive``, ``strategy``, ``n``, ``ns`` (mean), ``beyond_epsilon_ns`` (difference of the
+    means) with ``low`` and ``high`` (95%, Welch): NaN where Epsilon has fewer than two trials. Below zero, its fresh
+    memory costs more than collecting does.
+    """
+    java = cell_data.without_options(cell_data.with_cost(trials[trials["language"] == "java"]))
+    names, rows = names_in(java), []
+    for _, same in java.groupby(["layout", "runtime", "strategy", "case"], observed=True):
+        least = same.loc[same["collector"] == "epsilon", "ns_per_packet"].to_numpy(float)
+        for configuration, own in same[same["collector"] != "epsilon"].groupby("configuration", observed=True):
+            costs, first = own["ns_per_packet"].to_numpy(float), own.iloc[0]
+            known = min(costs.size, least.size) > 1
+            middle, half = decisions.welch(costs, least, decisions.ALPHA) if known else (np.nan, np.nan)
+            alive = first["queue_size"] + first["stored_count"]
+            rows.append([names[str(configuration)], alive, first["strategy"], costs.size, costs.mean(),
+                         *map(float, (middle, middle - half, middle + half))])  # fmt: skip
+    columns = ["configuration", "alive", "strategy", "n", "ns", "beyond_epsilon_ns", "low", "high"]
+    return pd.DataFrame(rows, columns=columns).sort_values(columns[:3], ignore_index=True)
 
 
 def settings_table(trials: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,9 @@ which makes counts and checksums comparable.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Annotated, Any
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,9 +18,10 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets import batch, columns
 from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.packets.specs import TCP_ONE_IN
+from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
 from allocpool.studies.your_workload import study as your_workload
 from allocpool.studies.your_workload import tables as messages
+from allocpool.studies.your_workload.specs import MessagesSpec, heap_live_mb
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
@@ -26,7 +29,8 @@ MESSAGES = "messages"
 
 
 class ByBytes(BaseModel):
-    """Trials of mode messages on each size of a message, ``alive_mb`` of them alive."""
+    """Trials of mode messages on each size of a message, ``alive_mb`` of them alive; and in Java, of packets of
+    `BUFFER_BYTES`, on heaps of so many times what lives on them, and on one of these with other flags of G1."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,22 +39,36 @@ class ByBytes(BaseModel):
     bytes: tuple[int, ...] = Field(min_length=2, description="of a message")
     alive_mb: int = Field(default=200, gt=0, description="bytes of all messages alive, MiB; half of them are kept")
     heap_mb: int = Field(default=2048, gt=0)
+    heaps_over_live: tuple[Annotated[float, Field(gt=1, le=100)], ...] = ()
+    g1_flags: tuple[str, ...] = Field(default=(), description="each tried on the heap `flags_over_live`")
+    flags_over_live: float = Field(default=4.0, gt=1, le=100)
     seconds: float = Field(gt=0, le=3600)
     warmup_seconds: float = Field(ge=0, le=600)
 
+    def _workload(self, size: int, over_live: float | None = None, **more: Any) -> dict[str, Any]:
+        """Return messages of so many bytes with the life of a packet of case B, on a heap of ``over_live`` times what
+        lives on it."""
+        half = max(1, self.alive_mb * 2**20 // size // 2)
+        stated = {
+            "sizes": f"{size}", "filled_share": 0.1, "read_share": 0.1, "in_flight": half, "kept_count": half,
+            "kept_share": 1 / TCP_ONE_IN, "temporaries": 5, "temporary_bytes": 32,
+        }  # fmt: skip
+        if over_live is None:
+            return {**stated, "heap_mb": self.heap_mb}
+        live_mb = heap_live_mb(MessagesSpec(**stated, strategy="pool", messages=1).model_dump())
+        return {**stated, "heap_mb": math.ceil(over_live * live_mb), "java": self.java, **more}
+
     def workloads(self, profile: str, blocks: int) -> your_workload.YourProfile:
-        """Return the trials as named workloads of the general program, with the life of a packet of case B."""
-        half = {each: max(1, self.alive_mb * 2**20 // each // 2) for each in self.bytes}
+        """Return the trials as named workloads of the general program."""
+        on_g1 = tuple(each for each in self.java if "/g1/" in each)
         return your_workload.YourProfile(
             profile=profile, blocks=blocks, seconds=self.seconds, warmup_seconds=self.warmup_seconds,
             java=self.java, cpp=self.cpp, strategies=("alloc", "pool"),
-            workloads={
-                f"{each} bytes": {
-                    "sizes": f"{each}", "filled_share": 0.1, "read_share": 0.1, "in_flight": count,
-                    "kept_count": count, "kept_share": 1 / TCP_ONE_IN, "temporaries": 5, "temporary_bytes": 32,
-                    "heap_mb": self.heap_mb,
-                }
-                for each, count in half.items()
+            workloads={f"{each} bytes": self._workload(each) for each in self.bytes}
+            | {f"heap {each:g}": self._workload(BUFFER_BYTES, each) for each in self.heaps_over_live}
+            | {
+                flags: self._workload(BUFFER_BYTES, self.flags_over_live, java=on_g1, jvm_flags=flags)
+                for flags in self.g1_flags
             },
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -15,8 +16,8 @@ from scipy.stats import binom
 
 from allocpool import decisions, stats
 from allocpool.decisions import FEWEST, Comparison, effect_that_matters
-from allocpool.evidence import claims, declared
-from allocpool.evidence.claims import Evidence, Missing, Verdict, of_orderings
+from allocpool.evidence import claims, declared, reference
+from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Evidence, Missing, Verdict, of_orderings
 from allocpool.evidence.declared import Cells, Judged, Test, claims_of
 from allocpool.evidence.trials import NOT_PART, finished, records
 from allocpool.packets.cells import CONFIGURATION, CONTROLS
@@ -41,6 +42,9 @@ _LEAST_LOST_PPM = 1.0
 _SAW_NONE = "its trials saw no major collection, reached their cap, or were shorter than the queue"
 _EVERY: Mapping[str, Sequence[str]] = {"strategy": POOLING_STRATEGIES, "case": PUBLISHED_CASES}
 _NOTHING = decisions.compare([], [])
+_USUAL = {"heap_factor": 1.0, "queue_factor": 1.0, "intermediate_factor": 0.0}
+_LOW_LATENCY = ("zgc", "genzgc", "shenandoah", "genshenandoah")
+_NO_CARD = "this machine runs no such driver: it takes two network ports bound to vfio-pci, and a machine that sends"
 
 Chances = tuple[float, float]
 """Of so much evidence for a statement, and for its reverse beyond the equivalence margin, were it not so."""
@@ -77,7 +81,8 @@ class Realtime:
             facts = {name: None if pd.isna(value) else value for name, value in facts.items()}
             label, found = f"{row.configuration} {row.strategy} {row.case}", [row.pdr_ns] * bool(row.n)
             cells.append(_Cell(facts, label, pd.Series(found, dtype=float), self.gap(row) or "", row=row))
-        return Cells(cells, keys, judge=self._judge)
+        why = {"kernel-bypass-driver": _NO_CARD} if len(self.cells) + len(self.sweeps) else {}
+        return Cells(cells, keys, why, judge=self._judge)
 
     def gap(self, row: Any) -> str | None:
         """Return why a cell decides nothing, or None."""
@@ -210,12 +215,11 @@ def _sides(rows: pd.DataFrame, column: str, other: float) -> Iterator[tuple[str,
     """Yield name, usual trials that lose, and those with ``other`` in ``column``, all else as published."""
     if rows.empty:
         return
-    kept = {"heap_factor": 1.0, "queue_factor": 1.0, "intermediate_factor": 0.0}
-    for name, value in kept.items():
+    for name, value in _USUAL.items():
         if name != column:
             rows = rows[_close(rows[name], value)]
     for key, group in rows.groupby(list(CONFIGURATION), observed=True):
-        usual, changed = (group[_close(group[column], value)].sort_values("block") for value in (kept[column], other))
+        usual, changed = (group[_close(group[column], value)].sort_values("block") for value in (_USUAL[column], other))
         if len(changed) and (usual["lost_ppm"].astype(float) > 0).any():
             yield " ".join(map(str, key)), usual, changed
 
@@ -356,6 +360,32 @@ def _rare_full_collections(data: Realtime) -> Evidence:
     return of_orderings(expected, missing)
 
 
+def _delays_at_the_tail(data: Realtime) -> Evidence:
+    """Compare delays at p99.99 in the sweeps, usual queue and heap, to those with ZGC or Shenandoah. What is lost has
+    none."""
+    rows, expected = _swept(data), []
+    for name, value in _USUAL.items() if len(rows) else ():
+        rows = rows[_close(rows[name], value)]
+    for (_, strategy, case), group in rows.groupby(["layout", "strategy", "case"], observed=True):
+        late_us = {key: part["delay_p99_99_us"].dropna().astype(float)
+                   for key, part in group.groupby(["collector", "configuration"], observed=True)}  # fmt: skip
+        expected += [
+            _ordered(f"{one[1]} {strategy} {case}", f"{low[1]} {strategy} {case}",
+                     decisions.compare(late_us[one], late_us[low]), 1 / effect_that_matters())
+            for one, low in product(late_us, late_us) if one[0] not in _LOW_LATENCY and low[0] in _LOW_LATENCY
+        ]  # fmt: skip
+    return of_orderings(expected)
+
+
+def _published_delays() -> Evidence:
+    late_us = reference.load("ixy_java_latency_us").set_index("collector")["p9999_us"].astype(float)
+    pairs = list(product(("CMS", "Serial", "Parallel", "G1"), ("ZGC", "Shenandoah")))
+    rows = pd.DataFrame(
+        [(*pair, late_us[pair[0]] / late_us[pair[1]]) for pair in pairs], columns=["one", "low", "ratio"]
+    )
+    return Evidence(rows.assign(shown=(rows["ratio"] > 1).map({True: AS_PUBLISHED, False: OTHER_WAY})))
+
+
 def _between_majors_s(trials: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     """Return what lies between two major collections at the least and at the most, s at scale 1, where all come after
     the same time; nobody knows how long before a trial the last one was. One that ends with its k-th lasts k - 1 such
@@ -383,7 +413,7 @@ REALTIME_CLAIMS = claims_of(
     lambda: published().declared,
     {
         "rare_full_collections": _odd(_rare_full_collections), "larger_heap": _odd(_larger_heap),
-        "longer_queue": _odd(_longer_queue),
+        "longer_queue": _odd(_longer_queue), "delays_at_the_tail": (_delays_at_the_tail, _published_delays),
     },
 )  # fmt: skip
 POOL_EVERYWHERE = REALTIME_CLAIMS[0]

@@ -15,15 +15,16 @@ def allocator_version(name: str) -> str:
     lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     loaded = {Path(fields[5]) for line in lines if len(fields := line.split(maxsplit=5)) == 6}
     preloaded = os.environ.get(PRELOAD)
-    if ALLOCATORS[name].stems and (not preloaded or Path(preloaded).resolve() not in loaded):
+    own = {Path(preloaded).resolve()} if preloaded and ALLOCATORS[name].stems else set()
+    if ALLOCATORS[name].stems and not own & loaded:
         raise RuntimeError(f"the allocator {name} was not loaded: {preloaded or 'nothing'} was to be preloaded")
     for variable, value in ALLOCATORS[name].settings:
         if os.environ.get(variable) != value:
             raise RuntimeError(f"the allocator {name} was not set: {variable} is not {value}")
     for other in ALLOCATORS.values():
-        if other.name != name and any(path.name.startswith(stem) for stem in other.stems for path in loaded):
+        if any(path.name.startswith(stem) for stem in other.stems for path in loaded - own):
             raise RuntimeError(f"the allocator {other.name} is loaded with {name}")
-    return _VERSIONS.get(name, _glibc)()
+    return next((version for word, version in _VERSIONS.items() if name.startswith(word)), _glibc)()
 
 
 def _glibc() -> str:
@@ -40,7 +41,8 @@ def _jemalloc() -> str:
 
 def _mimalloc() -> str:
     number = int(ctypes.CDLL(None).mi_version())
-    return f"{number // 100}.{number // 10 % 10}.{number % 10}"
+    digits = 100 if number >= 10_000 else 10  # of minor version and patch, from version 3 on two each
+    return f"{number // digits**2}.{number // digits % digits}.{number % digits}"
 
 
 def _tcmalloc() -> str:
