@@ -293,7 +293,6 @@ def test_a_replay_runs_as_captured_and_as_fast_as_it_goes(data: Path, tmp_path: 
         ({"strategy": "alloc", "arrivals": "captured"}, "trace=FILE"),
         ({"strategy": "alloc", "rate_per_s": 10.0}, "seconds=S"),
         ({"strategy": "alloc", "changed_mb_per_s": 1}, "live_mb"),
-        ({"strategy": "alloc", "language": "cpp", "jvm_flags": "-Xlog"}, "belong to Java"),
         ({"strategy": "alloc", "trace": "nowhere"}, "can't be read"),
         ({"strategy": "alloc", "sizes": "8"}, "16 to"),
         ({"strategy": "alloc", "threads": 4, "in_flight": 3}, "4 threads"),

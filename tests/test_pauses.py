@@ -46,7 +46,6 @@ LIVE_SET = "mode=live_set layout=heap strategy=pool seconds=1"
     ("text", "names"),
     [
         (f"{DISTURBED} disturb_at_s=1", "disturb_at_s 1 is not below seconds 1"),
-        (DISTURBED.replace("=stop", "=nap"), "choose one of stop, full_collection, native_call"),
         (DISTURBED.replace("heap", "allocating"), "a disturbance is one of a JVM: choose language java"),
         (f"{LIVE_SET} collector=epsilon", "choose layout heap and a collector other than epsilon"),
         (LIVE_SET.replace("heap", "native"), "choose layout heap and a collector other than epsilon"),
@@ -63,8 +62,6 @@ def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
     ("part", "names"),
     [
         ({"live_set": {"configurations": ["java/heap/g1/25"], "live_millions": [50]}}, "live_millions.0"),
-        ({"live_set": {"configurations": ["java/heap/g2/25"]}}, "g2"),
-        ({"losses": {"configurations": ["java/heap/cms/25"]}}, "cms runs on 11"),
         ({"known_causes": {"disturbances": ["nap"]}}, "choose one of stop, full_collection, native_call"),
         ({"losses": {"queue_ms": [1.0]}}, "queue_ms"),
     ],

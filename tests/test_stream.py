@@ -148,17 +148,14 @@ def awaited_member(parent: int) -> tuple[psutil.Process, list[Any]]:
     ("settings", "words"),
     [
         ({"runtime": 11}, "runtime 11 can't run Hazelcast 5.7: choose 17 or newer"),
-        ({"runtime": 17, "collector": "genzgc"}, "genzgc does not run on 17"),
         ({"window_ms": 105}, "window_ms 105 is no multiple of slide_ms 10: give 100"),
         ({"target_ms": 10, "seconds": 0.01}, "seconds 0.01 hold 1 window(s), too few for any percentile"),
-        ({"seconds": 0.001}, "seconds 0.001 hold no window: give at least 0.01"),
         ({"collector": "genzgc", "new_size_mb": 64}, "choose one of serial, parallel, g1"),
         (
             {"processors": "virtual", "runtime": 17, "collector": "g1"},
             "choose runtime 21 or newer, or processors=platform",
         ),
         ({"sources": "single", "processors": "platform"}, "choose processors cooperative or native"),
-        ({"hiccup_ms": 5, "processors": "platform"}, "choose processors cooperative or native"),
         ({"hiccup_ms": 300}, "hiccup_ms 300 leaves no time to catch up: give at most 100"),
     ],
 )
