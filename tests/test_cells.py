@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 import synthetic
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
-from allocpool.evidence.style import PHONE_PX, rows_of
+from allocpool.evidence.style import rows_of
 from allocpool.evidence.trials import spelled_out
 from allocpool.packets import by_size, cells
 from allocpool.packets import plots as packets_plots
@@ -27,12 +26,6 @@ def trials() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def results(trials: pd.DataFrame) -> pd.DataFrame:
     return cells.cells(trials, synthetic.plan(), PAIRS)
-
-
-def smallest_text_px(figure: Figure, screen_px: float = PHONE_PX) -> float:
-    """Height of the smallest text in px where the figure is shown ``screen_px`` wide."""
-    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text().strip()]
-    return min(float(text.get_fontsize()) for text in texts) * screen_px / (72 * figure.get_figwidth())
 
 
 def one(results: pd.DataFrame, configuration: str, strategy: str, case: str) -> pd.Series:

@@ -8,9 +8,13 @@ import pandas as pd
 import pytest
 from test_realtime_story import NOTHING, placed
 
-from allocpool.evidence.claims import CANNOT, MIXED, NOT_TESTED, OPEN, REFUTED, REPRODUCED, Verdict, judge
+from allocpool.evidence.ablation import FURTHER, TURNS
+from allocpool.evidence.claims import (
+    CANNOT, MIXED, NOT_MEASURED, NOT_TESTED, OPEN, REFUTED, REPRODUCED, Verdict, judge,
+)  # fmt: skip
 from allocpool.packets.comparisons import AS_PARALLEL, NOW, THEN
 from allocpool.packets.specs import SETTINGS, Configuration
+from allocpool.studies.realtime import explanations
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import REALTIME_CLAIMS, Realtime
 
@@ -77,15 +81,25 @@ def every_cell(key: str, **intervals_ns: float | None) -> list[pd.DataFrame]:
 
 
 def test_a_pool_below_allocating_is_shown_then_and_now_apart() -> None:
-    found = judged(
-        *every_cell(ZGC, pool=100.0, alloc=400.0), *every_cell(GEN_ZGC, pool=400.0, alloc=100.0),
-    )  # fmt: skip
+    found = judged(*every_cell(ZGC, pool=100.0, alloc=400.0), *every_cell(GEN_ZGC, pool=400.0, alloc=100.0))
     then, now = (found["pool-everywhere-realtime", name] for name in (THEN, NOW))
     assert (then.outcome, now.outcome) == (OPEN, REFUTED)
     lacking = {
         f"{family} {strategy} {case}" for family in ("CMS", "G1") for strategy in ("alloc", "pool") for case in "ABC"
     }
     assert {item.what for item in then.missing} == lacking, "of CMS only the small pool has a cell"
+
+
+def test_a_known_cause_turns_a_claim_and_what_makes_it_worse_does_not() -> None:
+    usual = every_cell(GEN_ZGC, pool=400.0, alloc=100.0)
+    roomy = [rows.assign(heap_factor=5.0) for rows in every_cell(GEN_ZGC, pool=1_600.0, alloc=100.0)]
+    changed = pd.concat([*roomy, *every_cell(f"{GEN_ZGC}/fresh", pool=50.0)])
+    tables = {**NOTHING, "adaptive": pd.concat(usual), "changed": changed}
+    verdict = judged(*usual)["pool-everywhere-realtime", NOW]
+    found = explanations.of_claims(tables, realtime_cells(tables), [verdict])
+    expected = (explanations.SEQUENTIAL, TURNS), (explanations.ROOMY, FURTHER), (explanations.SMALL, NOT_MEASURED)
+    for change, outcome in expected:
+        assert [item.outcome for item in found if item.asked.changed == change.words] == [outcome] * 3, change
 
 
 def test_too_few_trials_decide_nothing() -> None:

@@ -25,10 +25,6 @@ JAVA: dict[str, Any] = {
     **_PLAIN, "language": "java", "layout": "heap", "runtime": 11, "configuration": "heap / Parallel / 11",
     "collector": "parallel",
 }  # fmt: skip
-CPP: dict[str, Any] = {
-    **_PLAIN, "language": "cpp", "layout": "flat", "runtime": None, "configuration": "C++ flat", "collector": None,
-    "allocator": "glibc",
-}  # fmt: skip
 NOTHING = {name: tidy.frame([], schema) for name, schema in SCHEMAS.items()}
 APART = [sign * step for step in (0.02, 0.05, 0.1, 0.2, 0.3, 0.5) for sign in (-1, 1)]
 
@@ -57,19 +53,6 @@ def of(*cells: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
 
 def cells(*of_cells: list[dict[str, Any]]) -> pd.DataFrame:
     return realtime_cells.realtime_cells(of(*of_cells))
-
-
-def sweep(lost_ppm: float, queue_ms: float = 100.0, factor: float = 1.0, **changes: Any) -> dict[str, Any]:
-    return {
-        **JAVA, "trial_id": f"{queue_ms}/{factor}", "strategy": "pool", "case": "C", "block": 0, "status": "ok",
-        "heap_factor": factor, "input_queue_ms": queue_ms, "interval_ns": 1000.0, "lost_ppm": lost_ppm,
-        "source_stall_total_ms": 10.0, "source_stall_max_ms": 2.0, "seconds": 1.0, "scale": 1.0,
-        "queue_factor": queue_ms / 100, "intermediate_queue_ms": 0.0,
-        "stall_ms": 0.0, "decides_long_pauses": True, "too_short": False, "prologue_ns_per_packet": 200.0, **changes,
-    }  # fmt: skip
-
-
-NO_TRIALS = pd.DataFrame([sweep(0.0)]).iloc[:0]
 
 
 def test_a_cell_has_its_boundary_or_what_it_loses() -> None:
