@@ -161,7 +161,7 @@ class Options(BaseModel):
     )
     lazy_heap: bool | None = Field(default=None, description="without -XX:+AlwaysPreTouch")
     explicit_gc: bool | None = Field(default=None, description="without -XX:+DisableExplicitGC")
-    pause_target: bool | None = Field(default=None, description="G1's published pause target, on another collector")
+    pause_target: bool | None = Field(default=None, description="G1's published pause target, where it has none")
     no_refinement: bool | None = Field(default=None, description=f"G1: {JVM_OPTIONS['no_refinement'].why}")
     large_young: bool | None = Field(default=None, description=JVM_OPTIONS["large_young"].why)
 
