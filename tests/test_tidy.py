@@ -15,6 +15,7 @@ from allocpool import home
 from allocpool.campaign import campaign, dictionary, store, tidy
 from allocpool.campaign.registry import STUDY_NAMES, study_named
 from allocpool.errors import UserError
+from allocpool.evidence import reference
 from allocpool.packets.columns import COUNTS, ITERATIONS, TRIALS
 from allocpool.trial.record import unavailable_record
 
@@ -146,6 +147,17 @@ def test_every_shipped_table_fits_its_schema_as_it_is_read(data: Path, folder: P
         schema = {**study_named(folder.name).schemas, "questions": store.QUESTIONS}[name]
         assert list(table.columns) == list(schema.columns)
         schema.validate(table)
+
+
+def test_the_published_objects_of_a_packet_are_those_of_the_published_live_objects() -> None:
+    live = reference.load("allocate_or_pool_gc").query("collector == 'G1'").set_index(["strategy", "case"])
+    more = {
+        strategy: 1e6 * live["live_objects_millions"][strategy].diff()["B"] / 99_000
+        for strategy in live.index.levels[0]
+    }
+    packet, parse = reference.load("allocate_or_pool_objects").query("layout == 'heap'")["published_objects"]
+    assert more["pool"] == pytest.approx(parse, rel=0.01)  # of a stored packet
+    assert more["alloc"] == pytest.approx(2 * packet + parse, rel=0.01)  # of a queued one and a stored one
 
 
 def test_reference_figures_are_listed_in_the_data_package() -> None:
