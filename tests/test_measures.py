@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from allocpool import gclog
-from allocpool.evidence.claims import NOT_TESTED, OPEN, REFUTED, REPRODUCED, Verdict, judge
+from allocpool.evidence.claims import MIXED, NOT_TESTED, OPEN, REFUTED, REPRODUCED, Verdict, judge
 from allocpool.packets.comparisons import NOW, THEN
 from allocpool.studies.pauses import claims, overhead, scaling
 from allocpool.studies.pauses.scaling import fit_live_set
@@ -229,6 +229,26 @@ def test_about_100_ns(ns: float, noise: float, outcome: str) -> None:
     few = scaling.fits(live_sets(ns, noise).head(4))
     assert judged("cost-per-object", fits=few).outcome == NOT_TESTED
     assert judged("cost-per-object", THEN, fits=fits).evidence.empty, "25 is not what the article ran"
+
+
+@pytest.mark.parametrize(("off_heap_ms", "outcome"), [((), OPEN), ((5, 5), REPRODUCED), ((50, 500), MIXED)])
+def test_ten_million_buffers_end_the_claim_once_they_were_kept_off_the_heap(
+    off_heap_ms: tuple[float, ...], outcome: str
+) -> None:
+    points = live_sets(60.0, 0.02)
+    trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
+    table = collections(trials)
+    if off_heap_ms:
+        buffers = np.array([1, 2, 4, 6, 8, 10]) * 1e6
+        pauses = np.interp(buffers, (1e6, 1e7), off_heap_ms)
+        row = {"mode": "live_set", "layout": "native", "collector": "parallel", "strategy": "pool",
+               "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}  # fmt: skip
+        more, _ = batch([row | {"pool_size": size} for size in buffers])
+        more = more.assign(trial_id="off " + more["trial_id"])
+        counted = collections(more).assign(forced_full_ms=pauses * [1.01, 0.99, 1.01, 0.99, 1.01, 0.99])
+        trials, table = pd.concat([trials, more]), pd.concat([table, counted])
+    found = judged("ten-million", points=points, trials=trials, table=table)
+    assert found.outcome == outcome
 
 
 def live_sets(ns: float, noise: float) -> pd.DataFrame:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from allocpool.campaign import campaign, single
-from allocpool.campaign.study import Planned
+from allocpool.campaign.study import Machine, Planned
 from allocpool.errors import UserError
+from allocpool.studies.pauses import scaling
+from allocpool.studies.pauses.specs import LEAST_BUFFER_BYTES, LiveSetSpec, off_heap_sizes
 from allocpool.studies.pauses.tables import tidy_pauses
 from allocpool.trial.child.gc_log import PAUSING, Collections
 from allocpool.trial.record import TrialRecord
@@ -48,8 +50,10 @@ LIVE_SET = "mode=live_set layout=heap strategy=pool seconds=1"
         (f"{DISTURBED} disturb_at_s=1", "disturb_at_s 1 is not below seconds 1"),
         (DISTURBED.replace("=stop", "=nap"), "choose one of stop, full_collection, native_call"),
         (DISTURBED.replace("heap", "allocating"), "a disturbance is one of a JVM: choose language java"),
-        (f"{LIVE_SET} collector=epsilon", "choose layout heap and a collector other than epsilon"),
-        (LIVE_SET.replace("heap", "native"), "choose layout heap and a collector other than epsilon"),
+        (f"{LIVE_SET} collector=epsilon", "and a collector other than epsilon"),
+        (LIVE_SET.replace("heap", "commons_pool"), "choose layout heap, native, flat, flat_ffm, agrona, and a coll"),
+        (f"{LIVE_SET} buffer_bytes=136", "buffer_bytes 136 is off the heap: choose layout native or flat or"),
+        (LIVE_SET.replace("heap", "native") + " buffer_bytes=64", "buffer_bytes: greater than or equal to 136"),
     ],
 )
 def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
@@ -95,6 +99,30 @@ def test_a_live_set_has_the_objects_asked_for(data: Path, strategy: str, sizes: 
     assert tables["pauses"]["duration_ms"].sum() == pytest.approx(row["pause_total_ms"])
     curves = tables["utilisation"].pivot(index="window_ms", columns="counted", values="utilisation")
     assert (curves["all stops"] <= curves["pauses"] + 1e-9).all()
+
+
+@pytest.mark.parametrize(("layout", "most"), [("native", 300_000), ("flat", 100_000)])
+def test_buffers_off_the_heap_leave_an_object_and_a_view_or_nothing_on_it(data: Path, layout: str, most: int) -> None:
+    sizes = off_heap_sizes(layout, 100_000, 4.0, LEAST_BUFFER_BYTES)
+    record = run(
+        "mode=live_set", f"layout={layout}", "language=java", "strategy=pool", "runtime=25", "collector=parallel",
+        "seconds=0.05", "warmup_seconds=0.05", *(f"{name}={size}" for name, size in sizes.items()),
+    )  # fmt: skip
+    tables = tidy_pauses([record])
+    (row,) = scaling.off_heap(tables["trials"], tables["collections"]).to_dict("records")
+    assert most - 100_000 < row["live_objects"] < most, "the JVM itself has about 65,000"
+    assert (row["buffer_bytes"], row["pool_size"]) == (LEAST_BUFFER_BYTES, 100_000) and row["cost_ns"] > 0
+    assert scaling.points(tables["trials"], tables["collections"], tables["cpu"]).empty
+
+
+def test_buffers_off_the_heap_are_as_large_as_the_memory_allows() -> None:
+    chosen = campaign.open_study("pauses", "standard")
+    for memory_mb, buffer_bytes in ((8_000, LEAST_BUFFER_BYTES), (24_000, 1024)):
+        specs = [item.spec for item in chosen.study.plan(chosen.profile, Machine(2, memory_mb))]
+        off_heap = [spec for spec in specs if isinstance(spec, LiveSetSpec) and spec.layout != "heap"]
+        assert {spec.buffer_bytes for spec in off_heap} == {buffer_bytes}
+        assert max(spec.pool_size for spec in off_heap) == 10_000_000
+        assert max(spec.needs().most_mb for spec in off_heap) < 0.7 * memory_mb
 
 
 def test_a_batch_trial_goes_on_until_it_holds_its_laps_and_collections_or_says_that_it_does_not(data: Path) -> None:

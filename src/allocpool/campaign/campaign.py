@@ -108,7 +108,7 @@ class Campaign:
 
     def machine(self) -> Machine:
         """Return what plans may depend on of the machine that measures."""
-        return Machine(cores=usable_cores())
+        return Machine(usable_cores(), self.host.memory_mb)
 
     @cached_property
     def host(self) -> Host:

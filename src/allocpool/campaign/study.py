@@ -56,9 +56,11 @@ class Planned:
 
 @dataclass(frozen=True)
 class Machine:
-    """What plans may depend on of a machine: the number of processors that trials may use."""
+    """What plans may depend on of a machine: the number of processors that trials may use, and its memory, MiB (0: not
+    known)."""
 
     cores: int
+    memory_mb: int = 0
 
 
 @dataclass(frozen=True)

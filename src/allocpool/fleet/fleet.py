@@ -259,7 +259,7 @@ class HostCampaign(Campaign):
         launcher.ask(item.spec for item in self.plan() if not item.unavailable)
 
     def machine(self) -> Machine:
-        return Machine(cores=self.remote.cores)
+        return Machine(self.remote.cores, self.host.memory_mb)
 
     @property
     def tidy_folder(self) -> Path:

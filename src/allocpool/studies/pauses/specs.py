@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from pydantic import BaseModel, Field, model_validator
 
 from allocpool.packets.batch import WindowSpec
-from allocpool.packets.specs import SMALLEST_MB, scaled_heap_mb
+from allocpool.packets.specs import BUFFER_BYTES, SMALLEST_MB, scaled_heap_mb
+from allocpool.packets.strategies import JAVA_LAYOUTS
 from allocpool.runtimes.collectors import collectors_that, never_frees
 from allocpool.studies.realtime.specs import LONGEST_INTERVAL_NS, LiveSpec, check_queue_length, queue_ticks
 
@@ -19,6 +20,10 @@ DISTURBANCES: tuple[Disturbance, ...] = get_args(Disturbance)
 
 _QUEUED_OBJECTS, _PARSED_OBJECTS = 3, 5
 _PACKET_BYTES, _PARSED_BYTES = 1152, 208
+_NUMBER_BYTES, _LINE_BYTES = 8, 64
+"""Of a packet: its places in a pool and among free slots; header and parse result of flat layouts."""
+LEAST_BUFFER_BYTES = 136
+"""Holds the largest packet, header and payload, in whole words."""
 _SMALL = 1_000
 """Queue and store where the pool alone makes the live set."""
 
@@ -43,6 +48,20 @@ def live_set_sizes(strategy: str, live_objects: float, heap_factor: float) -> di
     }  # fmt: skip
 
 
+def off_heap_sizes(layout: str, buffers: float, heap_factor: float, buffer_bytes: int) -> dict[str, int]:
+    """Return the sizes, heap and direct memory (MiB) of a trial with a pool of so many buffers off the heap.
+
+    ``heap_factor`` is the heap over what stays on it: an object each in layout ``native``, a number each in flat ones.
+    """
+    pool = round(buffers)
+    alive_mb = pool * (JAVA_LAYOUTS[layout].packet_bytes + _NUMBER_BYTES) / 2**20
+    return {
+        "queue_size": _SMALL, "stored_count": _SMALL, "pool_size": pool, "slot_count": pool,
+        "heap_mb": math.ceil(heap_factor * alive_mb) + 2 * SMALLEST_MB, "buffer_bytes": buffer_bytes,
+        "direct_mb": math.ceil(pool * (buffer_bytes + _LINE_BYTES) / 2**20),
+    }  # fmt: skip
+
+
 class LiveSetSpec(WindowSpec):
     """A batch trial of any live set, whose objects are counted in every block."""
 
@@ -54,15 +73,23 @@ class LiveSetSpec(WindowSpec):
     warmup_seconds: float = Field(default=0.3, ge=0, le=600)
     steady: Literal[False] = Field(default=False, description="warms up for its seconds, whatever the cost does")
     iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
+    buffer_bytes: int = Field(
+        default=BUFFER_BYTES, ge=LEAST_BUFFER_BYTES, le=BUFFER_BYTES, multiple_of=8,
+        description="of a packet's buffer, off the heap",
+    )  # fmt: skip
 
     def expected_seconds(self) -> float:
         return self.set_up_seconds() + self.warmup_seconds + self.seconds
 
     @model_validator(mode="after")
     def _has_a_heap(self) -> Self:
-        if self.language != "java" or self.layout != "heap" or never_frees(self.collector):
+        others = [name for name, row in JAVA_LAYOUTS.items() if row.slots]
+        if self.language != "java" or self.layout not in ("heap", *others) or never_frees(self.collector):
             excluded = ", ".join(collectors_that(lambda row: row.never_frees))
-            raise ValueError(f"a live set is collected: choose layout heap and a collector other than {excluded}")
+            layouts = f"layout heap, {', '.join(others)}"
+            raise ValueError(f"a live set is collected: choose {layouts}, and a collector other than {excluded}")
+        if self.layout == "heap" and self.buffer_bytes != BUFFER_BYTES:
+            raise ValueError(f"buffer_bytes {self.buffer_bytes} is off the heap: choose layout {' or '.join(others)}")
         return self
 
 
