@@ -265,10 +265,8 @@ def test_a_configuration_is_read_back_from_its_key() -> None:
     ):  # fmt: skip
         assert Configuration.parse(text).key == text
     assert Configuration.parse("cpp/flat").key == "cpp/flat/glibc"
-    ways = {"": "packets", "/host_cpu": "packets-host", "/slp": "packets-slp", "/host_cpu/slp": "packets-host-slp"}
-    for words, project in ways.items():
-        settings = Configuration.parse(f"cpp/flat{words}").model_dump(exclude_none=True)
-        assert BatchSpec(**settings, strategy="pool", packets=1).needs().native == project
+    built = spec("layout=flat language=cpp strategy=pool packets=1 host_cpu=true control=slp").needs().native
+    assert built == "packets-host-slp"
     assert Configuration.parse("cpp/flat/payload/fresh").key == "cpp/flat/glibc/fresh/payload"
     assert Configuration.parse("cpp/slab/glibc/" + "+".join(STEPS[1:])) == Configuration.parse("cpp/slab")
     assert Configuration.parse("cpp/slab/glibc/stride").steps == "contiguous,stride"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -448,13 +448,10 @@ class PacketsSpec(ProgramSpec, Options):
     def needs(self) -> Needs:
         environment = {FIXED_ADDRESSES: "1"} if self.control == "fixed_addresses" else {}
         if self.language == "cpp":
-            build: dict[tuple[bool, bool], NativeProject] = {
-                (False, False): "packets", (True, False): "packets-host",
-                (False, True): "packets-slp", (True, True): "packets-host-slp",
-            }  # fmt: skip
+            build = "packets" + "-host" * self.host_cpu + "-slp" * (self.control == "slp")
             packets = max(self.pool_size, self.out_at_once) * self.processes
             return Needs(
-                native=build[self.host_cpu, self.control == "slp"], allocator=self.allocator,
+                native=cast("NativeProject", build), allocator=self.allocator,
                 boost=self.allocator == BOOST_POOL, memory_mb=packets * _CPP_PACKET_BYTES // 2**20,
                 processes=self.processes, environment=environment,
             )  # fmt: skip

@@ -14,7 +14,7 @@ from allocpool.evidence.style import GREY, GRID, INK, by_panel, finish, log_axes
 from allocpool.evidence.trials import records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
-from allocpool.packets.specs import CASES, OPTIONS, Configuration
+from allocpool.packets.specs import CASES, Configuration, options_on
 from allocpool.packets.strategies import Language
 from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.native.study import STUDY, NativeProfile, optimisation_steps
@@ -101,19 +101,20 @@ def by_build(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
     and ``same_side``: yes, no, or inconclusive where one of both verdicts is.
     """
     compared = by_size.comparison_table(trials)[["configuration", "case", "ratio", "n", "verdict"]]
-    parts = []
-    for word in words:
-        field, value, _ = OPTIONS[word]
-        chosen = trials[trials[field].astype(str) == str(value)].drop_duplicates("configuration")
-        plain = {row["configuration"]: Configuration.of(row).without(word).label for _, row in chosen.iterrows()}
-        changed = compared[compared["configuration"].isin(list(plain))].assign(option=word)
-        parts.append(changed.assign(configuration=changed["configuration"].map(plain).astype(object)))
-    keys = ["option", "configuration", "case"]
-    both = compared.merge(pd.concat(parts), on=keys[1:], suffixes=("", "_with"))
+    changed = [
+        (word, row.configuration, Configuration.of(row._asdict()).without(word).label)
+        for row in records(trials.drop_duplicates("configuration"))
+        for word in options_on(row)
+        if word in words
+    ]
+    with_it = pd.DataFrame(changed, columns=["option", "configuration", "without"], dtype=object).merge(compared)
+    with_it = with_it.drop(columns="configuration").rename(columns={"without": "configuration"})
+    both = compared.merge(with_it, on=["configuration", "case"], suffixes=("", "_with"))
     unknown = both[["verdict", "verdict_with"]].isin([by_size.INCONCLUSIVE, by_size.NOT_MEASURED]).any(axis=1)
     same = (both["verdict"] == both["verdict_with"]).map({True: "yes", False: "no"})
     both["same_side"] = same.mask(unknown, by_size.INCONCLUSIVE)
-    return both[[*keys, *(name + end for name in ("ratio", "n", "verdict") for end in ("", "_with")), "same_side"]]
+    figures = [name + end for name in ("ratio", "n", "verdict") for end in ("", "_with")]
+    return both[["option", "configuration", "case", *figures, "same_side"]]
 
 
 def verdict(trials: pd.DataFrame) -> str:

@@ -28,37 +28,27 @@ _SMALL = 1_000
 """Queue and store where the pool alone makes the live set."""
 
 
-def live_set_sizes(strategy: str, live_objects: float, heap_factor: float) -> dict[str, int]:
+def live_set_sizes(
+    strategy: str, live: float, heap_factor: float, layout: str = "heap", buffer_bytes: int = BUFFER_BYTES
+) -> dict[str, int]:
     """Return queue, store, pool and heap (MiB) of a trial in which so many objects live besides the JVM's own.
 
     With ``alloc`` they are the packets of queue and store, which come and go; with ``pool`` those of the pool, which
-    stay. ``heap_factor`` is the heap over the bytes alive.
+    stay. ``heap_factor`` is the heap over the bytes alive on it. Of a layout off the heap ``live`` are the pool's
+    buffers: an object each stays on it in layout ``native``, a number each in flat ones.
     """
-    if strategy == "alloc":
-        small = max(1, round(live_objects / (2 * _QUEUED_OBJECTS + _PARSED_OBJECTS)))
-        pool, packets = 0, 2 * small
+    small, pool, packet_bytes = _SMALL, round(live), _PACKET_BYTES
+    if layout != "heap":
+        packet_bytes = JAVA_LAYOUTS[layout].packet_bytes + _NUMBER_BYTES
+    elif strategy == "alloc":
+        small, pool = max(1, round(live / (2 * _QUEUED_OBJECTS + _PARSED_OBJECTS))), 0
     else:
-        small = _SMALL
-        pool = max(2 * small + 1, round((live_objects - _PARSED_OBJECTS * small) / _QUEUED_OBJECTS))
-        packets = pool
-    alive_mb = (packets * _PACKET_BYTES + small * _PARSED_BYTES) / 2**20
+        pool = max(2 * small + 1, round((live - _PARSED_OBJECTS * small) / _QUEUED_OBJECTS))
+    alive_mb = ((pool or 2 * small) * packet_bytes + small * _PARSED_BYTES) / 2**20
+    off_heap = {"buffer_bytes": buffer_bytes, "direct_mb": math.ceil(pool * (buffer_bytes + _LINE_BYTES) / 2**20)}
     return {
         "queue_size": small, "stored_count": small, "pool_size": pool, "slot_count": max(pool, 2 * small + 1),
-        "heap_mb": math.ceil(heap_factor * alive_mb) + 2 * SMALLEST_MB,
-    }  # fmt: skip
-
-
-def off_heap_sizes(layout: str, buffers: float, heap_factor: float, buffer_bytes: int) -> dict[str, int]:
-    """Return the sizes, heap and direct memory (MiB) of a trial with a pool of so many buffers off the heap.
-
-    ``heap_factor`` is the heap over what stays on it: an object each in layout ``native``, a number each in flat ones.
-    """
-    pool = round(buffers)
-    alive_mb = pool * (JAVA_LAYOUTS[layout].packet_bytes + _NUMBER_BYTES) / 2**20
-    return {
-        "queue_size": _SMALL, "stored_count": _SMALL, "pool_size": pool, "slot_count": pool,
-        "heap_mb": math.ceil(heap_factor * alive_mb) + 2 * SMALLEST_MB, "buffer_bytes": buffer_bytes,
-        "direct_mb": math.ceil(pool * (buffer_bytes + _LINE_BYTES) / 2**20),
+        "heap_mb": math.ceil(heap_factor * alive_mb) + 2 * SMALLEST_MB, **(off_heap if layout != "heap" else {}),
     }  # fmt: skip
 
 

@@ -21,16 +21,9 @@ from allocpool.packets.columns import cost_of, summarise_batch
 from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import BUFFER_BYTES, Configuration, ConfigurationKey
+from allocpool.studies.pauses import specs
 from allocpool.studies.pauses.measurement import DisturbedMeasurement
-from allocpool.studies.pauses.specs import (
-    DISTURBANCES,
-    LEAST_BUFFER_BYTES,
-    Disturbance,
-    DisturbedSpec,
-    LiveSetSpec,
-    live_set_sizes,
-    off_heap_sizes,
-)
+from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
 from allocpool.studies.pauses.tables import SCHEMAS, summarise_disturbed, tidy_pauses
 from allocpool.studies.realtime.study import RealtimeProfile, Sweeps, plan_sweeps
 from allocpool.trial.spec import Frozen, TrialSpec
@@ -101,13 +94,10 @@ def plan_pauses(profile: PausesProfile, machine: Machine) -> list[Planned]:
 
 def _live_sets(profile: PausesProfile, block: int, memory_mb: int) -> list[Planned]:
     part = profile.live_set
-    buffer_bytes = BUFFER_BYTES if memory_mb >= part.roomy_mb else LEAST_BUFFER_BYTES
-    sizes = [
-        (text, strategy, live_set_sizes(strategy, millions * 1e6, part.heap_factor))
-        for text, strategy, millions in product(part.configurations, part.strategies, part.live_millions)
-    ] + [
-        (text, "pool", off_heap_sizes(Configuration.parse(text).layout, millions * 1e6, part.heap_factor, buffer_bytes))
-        for text, millions in product(part.off_heap, part.buffers_millions)
+    buffer_bytes = BUFFER_BYTES if memory_mb >= part.roomy_mb else specs.LEAST_BUFFER_BYTES
+    cells = [
+        *product(part.configurations, part.strategies, part.live_millions),
+        *product(part.off_heap, ("pool",), part.buffers_millions),
     ]
     shared = profile.model_dump(
         include={"seconds", "iteration_ms", "warmup_seconds", "min_laps", "min_collections"}
@@ -115,11 +105,13 @@ def _live_sets(profile: PausesProfile, block: int, memory_mb: int) -> list[Plann
     return [
         Planned(
             LiveSetSpec(
-                **Configuration.parse(text).model_dump(exclude_none=True), **shared, strategy=strategy, **of_trial
+                **configuration.model_dump(exclude_none=True), **shared, strategy=strategy,
+                **live_set_sizes(strategy, millions * 1e6, part.heap_factor, configuration.layout, buffer_bytes),
             )
         )
-        for text, strategy, of_trial in sizes
-    ]
+        for text, strategy, millions in cells
+        for configuration in [Configuration.parse(text)]
+    ]  # fmt: skip
 
 
 def _known_causes(part: KnownCauses) -> list[Planned]:
