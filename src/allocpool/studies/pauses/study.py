@@ -37,13 +37,15 @@ class _Part(Frozen):
 
 class LiveSet(_Part):
     """Live sets by size, in batch, each trial with a heap of ``heap_factor`` times what is alive on it; and pools
-    ``off_heap`` by the number of their buffers, of 1,024 bytes where the machine has ``roomy_mb``."""
+    ``off_heap`` by the number of their buffers, of 1,024 bytes where the machine has ``full_buffers_from_mb``."""
 
     live_millions: tuple[Annotated[float, Field(ge=0.01, le=12)], ...] = ()
     strategies: tuple[Literal["alloc", "pool"], ...] = ("pool",)
     off_heap: tuple[ConfigurationKey, ...] = ()
     buffers_millions: tuple[Annotated[float, Field(ge=0.01, le=12)], ...] = ()
-    roomy_mb: int = Field(default=22_000, ge=0, description="memory; with less, buffers are as large as a packet")
+    full_buffers_from_mb: int = Field(
+        default=22_000, ge=0, description="memory; with less, buffers are as large as a packet"
+    )
     heap_factor: float = Field(default=2.5, gt=1, le=20)
     blocks: int = Field(default=1, ge=1, le=1000)
 
@@ -94,7 +96,7 @@ def plan_pauses(profile: PausesProfile, machine: Machine) -> list[Planned]:
 
 def _live_sets(profile: PausesProfile, block: int, memory_mb: int) -> list[Planned]:
     part = profile.live_set
-    buffer_bytes = BUFFER_BYTES if memory_mb >= part.roomy_mb else specs.LEAST_BUFFER_BYTES
+    buffer_bytes = BUFFER_BYTES if memory_mb >= part.full_buffers_from_mb else specs.LEAST_BUFFER_BYTES
     cells = [
         *product(part.configurations, part.strategies, part.live_millions),
         *product(part.off_heap, ("pool",), part.buffers_millions),
