@@ -55,33 +55,18 @@ def records_of(
         ]
         (folder / "trials.json").write_text(json.dumps(asked), encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, _CHILD, name],
-            check=False,
-            cwd=folder,
-            env=child_environment(launches[0]),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-        )
+            [sys.executable, _CHILD, name], check=False, cwd=folder, env=child_environment(launches[0]),
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S,
+        )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         measurements = json.loads((folder / "measurements.json").read_text(encoding="utf-8"))
     host = read_host()
     return [
         TrialRecord(
             trial_id=trial_id(spec, launch.code_hash, host.fingerprint()),
-            spec=spec.model_dump(mode="json"),
-            status=measurement.pop("status"),
-            reason=measurement.pop("reason"),
-            measurement=measurement,
-            launch=launch,
-            command=(),
-            exit_code=0,
-            host=host,
-            started_utc="",
-            wall_s=0.0,
-            cpu_s=0.0,
-            load_before=0.0,
+            spec=spec.model_dump(mode="json"), status=measurement.pop("status"), reason=measurement.pop("reason"),
+            measurement=measurement, launch=launch, command=(), exit_code=0, host=host, started_utc="", wall_s=0.0,
+            cpu_s=0.0, load_before=0.0,
         )
         for spec, launch, measurement in zip(specs, launches, measurements, strict=True)
-    ]
+    ]  # fmt: skip

@@ -109,6 +109,8 @@ def test_other_compiler_flags_are_another_build(checkout: Path, monkeypatch: pyt
     assert second.library != first.library
     assert second.code_hash == first.code_hash
     assert "-fno-inline" in second.flags
+    ways = ("packets", "packets-host", "packets-slp", "packets-host-slp")
+    assert len({native_library(way).library for way in ways}) == len(ways)
 
 
 def test_a_moved_checkout_finds_its_builds(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

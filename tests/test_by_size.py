@@ -118,6 +118,15 @@ def test_our_own_claims_turn_with_the_data(
     assert [verdict.outcome for verdict in verdicts] == outcomes
 
 
+def test_the_release_figure_has_the_published_pause_target_on_a_new_release() -> None:
+    trials = of_today({21: 300, 25: 400, 27: 400}, {})
+    other = trials[trials["configuration"] == "heap / G1 / 25"].assign(pause_target=True, ns_per_packet=77.0)
+    other = other.assign(configuration="heap / G1 / 25 / pause target")
+    axis = plots.releases(pd.concat([trials, other], ignore_index=True)).axes[0]
+    drawn = np.concatenate([np.asarray(points.get_offsets()) for points in axis.collections])
+    assert np.isclose(drawn, (list(axis.get_xticks())[-2], 77.0)).all(axis=1).any()
+
+
 def test_by_bytes_each_size_is_judged() -> None:
     rng = np.random.default_rng(1)
     rows = [

@@ -10,7 +10,15 @@ from test_realtime_story import NOTHING, placed
 
 from allocpool.evidence.ablation import FURTHER, TURNS
 from allocpool.evidence.claims import (
-    CANNOT, MIXED, NOT_MEASURED, NOT_TESTED, OPEN, REFUTED, REPRODUCED, Verdict, judge,
+    CANNOT,
+    MIXED,
+    NOT_MEASURED,
+    NOT_TESTED,
+    OPEN,
+    REFUTED,
+    REPRODUCED,
+    Verdict,
+    judge,
 )  # fmt: skip
 from allocpool.packets.comparisons import AS_PARALLEL, NOW, THEN
 from allocpool.packets.specs import SETTINGS, Configuration

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from allocpool import gclog
-from allocpool.evidence.claims import NOT_TESTED, OPEN, REFUTED, REPRODUCED, Verdict, judge
+from allocpool.evidence.claims import MIXED, NOT_TESTED, OPEN, REFUTED, REPRODUCED, Verdict, judge
 from allocpool.packets.comparisons import NOW, THEN
 from allocpool.studies.pauses import claims, overhead, scaling
 from allocpool.studies.pauses.scaling import fit_live_set
@@ -102,22 +102,13 @@ def batch(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     trials, cpu = [], []
     for number, row in enumerate(rows):
         facts: dict[str, Any] = {
-            "layout": "heap",
-            "runtime": 25,
-            "case": "C",
-            "scale": 1.0,
-            "block": 0,
-            "mode": "batch",
-        } | row
+            "layout": "heap", "runtime": 25, "case": "C", "scale": 1.0, "block": 0, "mode": "batch",
+        } | row  # fmt: skip
         name = f"{facts['layout']} / {facts['collector']} / {facts['runtime']}"
         trial = {
-            "trial_id": str(number),
-            "status": "ok",
-            "language": "java",
-            "packets": 1_000_000,
-            "live_objects": 1_000_000,
-            "configuration": name,
-        }
+            "trial_id": str(number), "status": "ok", "language": "java", "packets": 1_000_000,
+            "live_objects": 1_000_000, "configuration": name,
+        }  # fmt: skip
         trials.append(trial | facts | {"cpu_ns_per_packet": facts["ns_per_packet"] * facts.get("cpu", 1.0)})
         cpu.append({"trial_id": str(number), "thread_group": "gc", "cpu_ns": facts.get("gc_cpu_ns", 0)})
     return pd.DataFrame(trials), pd.DataFrame(cpu)
@@ -229,6 +220,18 @@ def test_about_100_ns(ns: float, noise: float, outcome: str) -> None:
     few = scaling.fits(live_sets(ns, noise).head(4))
     assert judged("cost-per-object", fits=few).outcome == NOT_TESTED
     assert judged("cost-per-object", THEN, fits=fits).evidence.empty, "25 is not what the article ran"
+
+
+@pytest.mark.parametrize(("most_ms", "outcome"), [(None, OPEN), (5.0, REPRODUCED), (50.0, MIXED)])
+def test_ten_million_buffers_off_the_heap_end_the_claim(most_ms: float | None, outcome: str) -> None:
+    row = {"mode": "live_set", "layout": "native", "collector": "parallel", "strategy": "pool", "ns_per_packet": 9.0,
+           "gc_pause_total_ms": 1.0}  # fmt: skip
+    buffers = np.array([1, 2, 4, 6, 8, 10]) * 1e6
+    trials, _ = batch([row | {"pool_size": size, "layout": "native" if most_ms else "heap"} for size in buffers])
+    noise = np.array([1.01, 0.99] * 3)
+    table = collections(trials).assign(forced_full_ms=noise * np.interp(buffers, (1e6, 1e7), (5.0, most_ms or 5.0)))
+    found = judged("ten-million", points=live_sets(60.0, 0.02), trials=trials, table=table)
+    assert found.outcome == outcome
 
 
 def live_sets(ns: float, noise: float) -> pd.DataFrame:

@@ -28,7 +28,7 @@ NS = {
     **dict(zip(optimisation_steps("cpp").values(), (80.0, 70.0, 75.0, 60.0, 20.0, 15.0, 10.0), strict=True)),
     **dict(zip(optimisation_steps("java").values(), (400.0, 100.0, 80.0, 40.0, 32.0, 16.0), strict=True)),
     "java/native/g1/25/large_pages": 320.0, "java/flat/g1/25": 20.0, "java/flat/genzgc/25": 22.0,
-    "java/netty_pooled/g1/25": 300.0, "java/commons_pool/g1/25": 900.0,
+    "java/netty_pooled/g1/25": 300.0, "java/commons_pool/g1/25": 900.0, "cpp/flat/slp": 80.0,
     **dict(zip(PLACED, (120.0, 120.0, 40.0, 9.0), strict=True)),
 }  # fmt: skip
 BY_LABEL = {Configuration.parse(key).label: (key, ns) for key, ns in NS.items()}
@@ -85,6 +85,17 @@ def test_the_steps_table_has_each_gain_and_the_ratio_to_the_first(trials: pd.Dat
     assert float(of_first.split()[0]) == pytest.approx(10 / 80, rel=0.03)
     assert one(table, language="Java", case="C", step="contiguous")["gain"] == pytest.approx(4.0, rel=0.03)
     assert pd.isna(one(table, language="C++", case="B", step="separate")["gain"])
+
+
+@pytest.mark.parametrize(("alloc", "same"), [(3.0, "yes"), (0.3, "no")])
+def test_whether_a_side_hangs_on_the_compiler_s_flags_is_shown(alloc: float, same: str) -> None:
+    made = made_up(("cpp/flat/glibc", "cpp/flat/glibc/inline", "cpp/flat/slp"))
+    build = made["configuration"] == "C++ flat / slp"
+    made.loc[build & (made["strategy"] == "alloc"), "ns_per_packet"] *= alloc / 3.0
+    found = native_report.by_build(made, "host_cpu", "slp")
+    assert found[["option", "configuration", "case"]].values.tolist() == [["slp", "C++ flat", case] for case in "BC"]
+    assert set(found["same_side"]) == {same} and set(found["verdict"]) == {"pool"}
+    assert native_report.by_build(made[~build], "host_cpu", "slp").empty
 
 
 def test_optimisation_steps_are_judged(trials: pd.DataFrame) -> None:

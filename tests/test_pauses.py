@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from allocpool.campaign import campaign, single
-from allocpool.campaign.study import Planned
+from allocpool.campaign.study import Machine, Planned
 from allocpool.errors import UserError
+from allocpool.studies.pauses import scaling
+from allocpool.studies.pauses.specs import LiveSetSpec
 from allocpool.studies.pauses.tables import tidy_pauses
 from allocpool.trial.child.gc_log import PAUSING, Collections
 from allocpool.trial.record import TrialRecord
@@ -47,8 +49,9 @@ LIVE_SET = "mode=live_set layout=heap strategy=pool seconds=1"
     [
         (f"{DISTURBED} disturb_at_s=1", "disturb_at_s 1 is not below seconds 1"),
         (DISTURBED.replace("heap", "allocating"), "a disturbance is one of a JVM: choose language java"),
-        (f"{LIVE_SET} collector=epsilon", "choose layout heap and a collector other than epsilon"),
-        (LIVE_SET.replace("heap", "native"), "choose layout heap and a collector other than epsilon"),
+        (f"{LIVE_SET} collector=epsilon", "and a collector other than epsilon"),
+        (LIVE_SET.replace("heap", "commons_pool"), "choose layout heap, native, flat, flat_ffm, agrona, and a coll"),
+        (f"{LIVE_SET} buffer_bytes=136", "buffer_bytes 136 is off the heap: choose layout native or flat or"),
     ],
 )
 def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
@@ -73,25 +76,42 @@ def test_a_mistake_in_a_profile_is_refused_in_one_line(part: dict[str, object], 
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("strategy", "sizes"), [("alloc", (9091, 9091, 0)), ("pool", (1000, 1000, 31667))])
-def test_a_live_set_has_the_objects_asked_for(data: Path, strategy: str, sizes: tuple[int, int, int]) -> None:
-    queue, stored, pool = sizes
+SMALL = "queue_size=1000 stored_count=1000 strategy=pool"
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        "layout=heap strategy=alloc queue_size=9091 stored_count=9091 pool_size=0",
+        f"layout=heap pool_size=31667 {SMALL}", f"layout=native pool_size=50000 buffer_bytes=136 {SMALL}",
+    ],
+)  # fmt: skip
+def test_a_live_set_has_the_objects_asked_for(data: Path, sizes: str) -> None:
     record = run(
-        *LIVE_SET.split()[:-2], f"strategy={strategy}", "runtime=25", "collector=parallel", "heap_mb=256", "block=1",
-        f"queue_size={queue}", f"stored_count={stored}", f"pool_size={pool}", "seconds=0.1", "warmup_seconds=0.1",
-        "min_collections=1", "longest_factor=1000",
+        "mode=live_set", *sizes.split(), "runtime=25", "collector=parallel", "heap_mb=256", "block=1", "seconds=0.1",
+        "warmup_seconds=0.1", "min_collections=1", "longest_factor=1000",
     )  # fmt: skip
     tables = tidy_pauses([record])
+    assert len(scaling.off_heap(tables["trials"], tables["collections"])) == ("native" in sizes)
     (trial,) = tables["trials"].to_dict("records")
     assert 100_000 < trial["live_objects"] < 180_000, "the JVM itself has about 65,000, with its archive of classes"
     (row,) = tables["collections"].to_dict("records")
     assert row["forced_full_ms"] > 0, "counting collects the heap"
-    assert row["unread_lines"] == 0
+    assert row["unread_lines"] == 0 and row["buffer_bytes"] == (136 if "native" in sizes else 1024)
     assert (tables["pauses"]["duration_ms"] > 0).all()
     assert len(tables["pauses"]) == row["pauses"] > 0
     assert tables["pauses"]["duration_ms"].sum() == pytest.approx(row["pause_total_ms"])
     curves = tables["utilisation"].pivot(index="window_ms", columns="counted", values="utilisation")
     assert (curves["all stops"] <= curves["pauses"] + 1e-9).all()
+
+
+def test_buffers_off_the_heap_are_as_large_as_the_memory_allows() -> None:
+    opened = campaign.open_study("pauses", "standard")
+    for memory_mb, buffer_bytes in ((8_000, 136), (24_000, 1024)):
+        planned = [item.spec for item in opened.study.plan(opened.profile, Machine(2, memory_mb))]
+        off_heap = [spec for spec in planned if isinstance(spec, LiveSetSpec) and spec.layout != "heap"]
+        assert {spec.buffer_bytes for spec in off_heap if spec.needs().most_mb < 0.7 * memory_mb} == {buffer_bytes}
+        assert max(spec.pool_size for spec in off_heap) == 10_000_000
 
 
 def test_a_batch_trial_goes_on_until_it_holds_its_laps_and_collections_or_says_that_it_does_not(data: Path) -> None:

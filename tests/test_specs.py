@@ -249,12 +249,14 @@ def test_a_key_of_a_part_changes_that_key_and_leaves_the_others_as_the_profile_h
 def test_a_configuration_is_read_back_from_its_key() -> None:
     for text in (
         "java/heap/genzgc/25", "java/flat/g1/25/compact_headers/large_pages", "cpp/flat/glibc", "cpp/flat/pmr_pool",
-        "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous", "cpp/allocating/jemalloc/inline/host_cpu/fresh/payload",
+        "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous", "cpp/allocating/jemalloc/inline/host_cpu/fresh/payload/slp",
         "java/agrona/g1/25/contiguous+prefetch/fresh", "java/native/zgc/11/lean_view/payload",
         "java/heap/g1/25/no_refinement/large_young/detached/fresh", "java/heap/g1/25/no_compact_headers",
     ):  # fmt: skip
         assert Configuration.parse(text).key == text
     assert Configuration.parse("cpp/flat").key == "cpp/flat/glibc"
+    built = spec("layout=flat language=cpp strategy=pool packets=1 host_cpu=true control=slp").needs().native
+    assert built == "packets-host-slp"
     assert Configuration.parse("cpp/flat/payload/fresh").key == "cpp/flat/glibc/fresh/payload"
     assert Configuration.parse("cpp/slab/glibc/" + "+".join(STEPS[1:])) == Configuration.parse("cpp/slab")
     assert Configuration.parse("cpp/slab/glibc/stride").steps == "contiguous,stride"

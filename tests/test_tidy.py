@@ -15,6 +15,7 @@ from allocpool import home
 from allocpool.campaign import campaign, dictionary, store, tidy
 from allocpool.campaign.registry import STUDY_NAMES, study_named
 from allocpool.errors import UserError
+from allocpool.evidence import reference
 from allocpool.packets.columns import COUNTS, ITERATIONS, TRIALS
 from allocpool.trial.record import unavailable_record
 
@@ -148,7 +149,11 @@ def test_every_shipped_table_fits_its_schema_as_it_is_read(data: Path, folder: P
         schema.validate(table)
 
 
-def test_reference_figures_are_listed_in_the_data_package() -> None:
+def test_reference_figures_are_listed_in_the_data_package_and_agree() -> None:
+    live = reference.load("allocate_or_pool_gc").query("collector == 'G1'").set_index(["strategy", "case"])
+    more = 1e6 / 99_000 * live["live_objects_millions"].groupby("strategy").diff()
+    packet, parse = reference.load("allocate_or_pool_objects").query("layout == 'heap'")["published_objects"]
+    assert (more["pool", "B"], more["alloc", "B"]) == pytest.approx((parse, 2 * packet + parse), rel=0.01)
     text = (home.home() / "data" / "datapackage.json").read_text(encoding="utf-8")
     for path in home.reference_dir().glob("*.csv"):
         assert f"reference/{path.name}" in text

@@ -18,8 +18,14 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 # Of the packets library alone. Joining two neighbouring fields into one vector load stalls when they have just been
-# stored one by one: `dummy`, whose one packet is written and read at once, took 10.5 ns instead of 7.3.
-set(ALLOCPOOL_PACKETS_FLAGS -fno-tree-slp-vectorize)
+# stored one by one: `dummy`, whose one packet is written and read at once, took 10.5 ns instead of 7.3. The option shows
+# what hangs on that choice.
+option(ALLOCPOOL_SLP "Let the compiler join neighbouring fields into vectors, as it does by default" OFF)
+if(ALLOCPOOL_SLP)
+  set(ALLOCPOOL_PACKETS_FLAGS -ftree-slp-vectorize)
+else()
+  set(ALLOCPOOL_PACKETS_FLAGS -fno-tree-slp-vectorize)
+endif()
 
 # Of it, too: a JVM compiles for the CPU that it finds, a library that is handed out for the family's first.
 option(ALLOCPOOL_HOST_CPU "Compile for the CPU of this machine alone" OFF)

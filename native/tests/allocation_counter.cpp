@@ -6,14 +6,17 @@
 
 namespace {
 std::atomic<std::int64_t> counted{0};
-}
+std::atomic<std::int64_t> counted_bytes{0};
+}  // namespace
 
 namespace allocpool::test {
 std::int64_t allocations() { return counted.load(std::memory_order_relaxed); }
+std::int64_t allocated_bytes() { return counted_bytes.load(std::memory_order_relaxed); }
 }  // namespace allocpool::test
 
 void* operator new(std::size_t bytes) {
   counted.fetch_add(1, std::memory_order_relaxed);
+  counted_bytes.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
   if (void* const memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }

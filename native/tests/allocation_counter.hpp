@@ -6,5 +6,6 @@
 namespace allocpool::test {
 
 std::int64_t allocations();
+std::int64_t allocated_bytes();
 
 }  // namespace allocpool::test

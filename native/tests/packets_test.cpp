@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <memory_resource>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <stdexcept>
@@ -146,19 +149,39 @@ TEST_P(Contract, runsContinueTheSequence) {
   EXPECT_EQ(checksum_of(whole), checksum_of(parts));
 }
 
+// What the pages state of a layout's `packet` or `parse`: calls of `new`, and bytes.
+std::array<std::int64_t, 2> stated(const std::string& layout, const std::string& part) {
+  std::ifstream table(ALLOCPOOL_OBJECTS_TABLE);
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream row(line);
+    std::vector<std::string> cells;
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+    if (cells.at(0) == "cpp" && cells.at(1) == layout && cells.at(2) == part) {
+      return {std::stoll(cells.at(5)), std::stoll(cells.at(6))};
+    }
+  }
+  ADD_FAILURE() << ALLOCPOOL_OBJECTS_TABLE << " has no row of " << layout << ' ' << part;
+  return {};
+}
+
 TEST_P(Contract, allocatesWhatTheModelSays) {
   Handle handle(config(GetParam()));
   run(handle, 10'000);
   const ap_packets_counts before = counts_of(handle);
   const std::int64_t allocations = test::allocations();
+  const std::int64_t bytes = test::allocated_bytes();
   run(handle, 10'000);
   const std::int64_t allocated = test::allocations() - allocations;
+  const std::int64_t allocated_bytes = test::allocated_bytes() - bytes;
   const ap_packets_counts after = counts_of(handle);
   const std::int64_t constructed = after.constructed - before.constructed;
   if (GetParam().memory == "new") {
-    const std::int64_t per_parse = GetParam().layout == "allocating" ? 4 : 0;  // result, header, two addresses
-    const std::int64_t per_packet = 2;  // with a buffer of its own
-    EXPECT_EQ(allocated, (after.parsed - before.parsed) * per_parse + constructed * per_packet);
+    const std::string layout(GetParam().layout);
+    const auto per_packet = stated(layout, "packet");
+    const auto per_parse = stated(layout, "parse");
+    const std::int64_t parsed = after.parsed - before.parsed;
+    EXPECT_EQ(allocated, parsed * per_parse[0] + constructed * per_packet[0]);
+    EXPECT_EQ(allocated_bytes, parsed * per_parse[1] + constructed * per_packet[1]);
   } else if (GetParam().memory == "region") {
     EXPECT_EQ(allocated, 0);
   } else {

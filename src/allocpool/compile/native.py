@@ -42,8 +42,9 @@ class _Project(NamedTuple):
     header: str
     programs: tuple[str, ...] = ()
     archives: tuple[str, ...] = ()
-    host_cpu: bool = False
-    """Compiled for this machine's CPU, as by a JVM, not for every CPU of the family."""
+    on: tuple[str, ...] = ()
+    """Options of CMake: ``HOST_CPU``, compiled for this machine's CPU, as by a JVM, not for every CPU of the family;
+    ``SLP``, neighbouring fields joined into vectors."""
 
 
 _PACKETS = _Project(
@@ -51,7 +52,9 @@ _PACKETS = _Project(
 )
 _PROJECTS = {
     "packets": _PACKETS,
-    "packets-host": _PACKETS._replace(host_cpu=True),
+    "packets-host": _PACKETS._replace(on=("HOST_CPU",)),
+    "packets-slp": _PACKETS._replace(on=("SLP",)),
+    "packets-host-slp": _PACKETS._replace(on=("HOST_CPU", "SLP")),
     "echo": _Project(
         "echo", "echo-native", "echo", f"liballocpool_echo{_SUFFIX}", "echo/include/allocpool_echo.h",
         ("allocpool_load",),
@@ -126,8 +129,8 @@ def _planned(project: _Project) -> NativeBuild:
     compiler, version = find_compiler()
     sources = code_hash(project.sources)
     boost = find_boost() if project.sources == "native" else None
-    environment = [boost.version if boost else "", os.environ.get("CXXFLAGS", ""), platform.machine()]
-    if project.host_cpu:  # the folder of builds may be another machine's, too
+    environment = [boost.version if boost else "", os.environ.get("CXXFLAGS", ""), platform.machine(), *project.on]
+    if "HOST_CPU" in project.on:  # the folder of builds may be another machine's, too
         environment.append(output_of([compiler, "-march=native", "-dM", "-E", "-x", "c++", "-"])[1])
     made_with = json.dumps([sources, compiler, version, *environment])
     folder = home.build_dir() / project.name / hashlib.sha256(made_with.encode()).hexdigest()[:16]
@@ -155,7 +158,7 @@ def _build(project: _Project, planned: NativeBuild, folder: Path) -> None:
         configure += ["-DCMAKE_BUILD_TYPE=Release"]
         configure += [f"-DCMAKE_CXX_COMPILER={planned.compiler}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
         if project.sources == "native":
-            configure += [_boost_setting(), f"-DALLOCPOOL_HOST_CPU={'ON' if project.host_cpu else 'OFF'}"]
+            configure += [_boost_setting(), *(f"-DALLOCPOOL_{option}=ON" for option in project.on)]
         configure += ["-G", "Ninja"] if shutil.which("ninja") else []
         files = (project.library, *project.programs, *project.archives)
         targets = [name.removeprefix("lib").removesuffix(_SUFFIX).removesuffix(".a") for name in files]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -24,7 +24,7 @@ from allocpool.packets.strategies import JAVA_LAYOUTS, LAYOUTS, STRATEGIES, Lang
 from allocpool.runtimes import collectors
 from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS, FEATURES, collector_named
 from allocpool.runtimes.flags import JVM_OPTIONS, option_flags
-from allocpool.trial.spec import CollectorName, Jvm, Needs, RuntimeNumber, TrialSpec
+from allocpool.trial.spec import CollectorName, Jvm, NativeProject, Needs, RuntimeNumber, TrialSpec
 
 CASES: dict[str, int] = {"A": 1_000, "A10k": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1: case A as in the code that made the published figures, A10k
@@ -101,6 +101,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
         "fixed_addresses": Option("control", "fixed_addresses"),
         "foreground": Option("control", "foreground", "java"),
         "c1_only": Option("control", "c1_only", "java"),
+        "slp": Option("control", "slp", "cpp"),
     }
 )
 """By the word in keys and labels, in their order."""
@@ -152,14 +153,14 @@ class Options(BaseModel):
     payload_touch: bool = Field(
         default=False, description="whether the payload is written and read, not only the header"
     )
-    control: Literal["twin", "fixed_addresses", "foreground", "c1_only"] | None = Field(
+    control: Literal["twin", "fixed_addresses", "foreground", "c1_only", "slp"] | None = Field(
         default=None,
         description="held fixed: nothing (A/A control, `twin`), memory's addresses, when or by which compiler; "
-        "empty: as usual",
+        "`slp`: C++ with neighbouring fields joined into vectors (-ftree-slp-vectorize); empty: as usual",
     )
     lazy_heap: bool | None = Field(default=None, description="without -XX:+AlwaysPreTouch")
     explicit_gc: bool | None = Field(default=None, description="without -XX:+DisableExplicitGC")
-    pause_target: bool | None = Field(default=None, description="G1's published pause target, on another collector")
+    pause_target: bool | None = Field(default=None, description="G1's published pause target, where it has none")
     no_refinement: bool | None = Field(default=None, description=f"G1: {JVM_OPTIONS['no_refinement'].why}")
     large_young: bool | None = Field(default=None, description=JVM_OPTIONS["large_young"].why)
 
@@ -445,9 +446,10 @@ class PacketsSpec(ProgramSpec, Options):
     def needs(self) -> Needs:
         environment = {FIXED_ADDRESSES: "1"} if self.control == "fixed_addresses" else {}
         if self.language == "cpp":
+            build = "packets" + "-host" * self.host_cpu + "-slp" * (self.control == "slp")
             packets = max(self.pool_size, self.out_at_once) * self.processes
             return Needs(
-                native="packets-host" if self.host_cpu else "packets", allocator=self.allocator,
+                native=cast("NativeProject", build), allocator=self.allocator,
                 boost=self.allocator == BOOST_POOL, memory_mb=packets * _CPP_PACKET_BYTES // 2**20,
                 processes=self.processes, environment=environment,
             )  # fmt: skip

@@ -18,9 +18,10 @@ RuntimeNumber = Annotated[int, AfterValidator(check_release)]
 CollectorName = Annotated[str, OneOf("collector", COLLECTORS)]
 
 DEFAULT_TIMEOUT_S = 120.0
-NativeProject = Literal["packets", "packets-host", "echo", "sharing"]
+NativeProject = Literal["packets", "packets-host", "packets-slp", "packets-host-slp", "echo", "sharing"]
 """The CMake projects of ``native/`` that children load through cffi. ``packets-host`` is ``packets``, compiled for the
-CPU of this machine; ``sharing`` is the workload on many threads before a simulated cache."""
+CPU of this machine, ``packets-slp`` with neighbouring fields joined into vectors; ``sharing`` is the workload on many
+threads before a simulated cache."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ class JavaPackets:
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
         jvm.start(launch)
         sizes = jvm.java_class("allocpool.packets.Sizes")(
-            spec["pool_size"], spec["slot_count"], spec["queue_size"], spec["stored_count"]
-        )
+            spec["pool_size"], spec["slot_count"], spec["queue_size"], spec["stored_count"],
+            *([spec["buffer_bytes"]] if "buffer_bytes" in spec else []),
+        )  # fmt: skip
         options = jvm.java_class("allocpool.packets.Options")(
             spec["seed"], spec["steps"], spec["pool_order"] == "aged", spec["pool_reuse"] == "fifo",
             spec["payload_touch"], spec["lean_view"], spec["detached"],

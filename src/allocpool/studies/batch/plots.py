@@ -16,11 +16,13 @@ from allocpool.packets.specs import Configuration, in_case_order
 from allocpool.packets.strategies import LAYOUTS
 from allocpool.packets.style import CASE_WORDS, COLOURS, by_collector, collector_and_strategy, points, strategy_looks
 from allocpool.packets.style import lines as lines_by_strategy
+from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS
 
 _LANGUAGES = {"java": "Java", "cpp": "C++"}
 STEADY, START = "steady state", "first half minute"
 _LOOKS = {STEADY: (INK, "o"), START: (SILVER, "X")}
 _FAMILIES = {"g1": "G1", "zgc": "ZGC", "genzgc": "ZGC"}
+_TARGET = f"pause target of {ARTICLE_PAUSE_TARGET_MS} ms"
 
 
 def by_bytes(trials: pd.DataFrame) -> Figure:
@@ -46,13 +48,16 @@ def in_both_phases(trials: pd.DataFrame) -> pd.DataFrame:
 
 def releases(trials: pd.DataFrame) -> Figure:
     """Draw ns a message by release of the JDK: a panel per collector and messages alive, a line per strategy and phase;
-    crosses are published."""
-    java = cell_data.without_options(trials[(trials["layout"] == "heap") & trials["collector"].isin(_FAMILIES)])
+    crosses are published, diamonds in steady state with the article's pause target, which G1 has by default on 11."""
+    heap = trials[(trials["layout"] == "heap") & trials["collector"].isin(_FAMILIES)]
+    java = heap.loc[cell_data.without_options(heap.assign(pause_target=None)).index]
     alive = {row.case: row.queue_size + row.stored_count for row in records(java.drop_duplicates("case"))}
     both = in_both_phases(java).dropna(subset=["ns"])
     both["family"] = both["collector"].map(_FAMILIES)
     both["panel"] = [f"{row.family}, {alive[row.case]:,} alive" for row in records(both)]
     both = both[both.groupby("panel")["runtime"].transform("nunique") > 2].astype({"runtime": int})
+    with_target = both["pause_target"].notna()
+    both, target = both[~with_target], both[with_target & (both["phase"] == STEADY)]
     if both.empty:
         return nothing("fewer than three releases were measured")
     order = sorted(both["panel"].unique(), key=lambda panel: (panel[:2], len(panel), panel))
@@ -64,13 +69,16 @@ def releases(trials: pd.DataFrame) -> Figure:
     )  # fmt: skip
     published = both[both["published_ns"].notna()].drop_duplicates(["panel", "strategy"])
     published = published.assign(place=published["family"].map({"G1": places[8], "ZGC": places.get(11, 0)}))
+    target = target.assign(place=target["runtime"].map(places))
     for name, axis in grid.axes_dict.items():
-        mine = published[published["panel"] == name]
-        axis.scatter(mine["place"], mine["published_ns"], marker="x", c=mine["strategy"].map(COLOURS), zorder=3)
+        for rows, figure, marker in ((published, "published_ns", "x"), (target, "ns", "D")):
+            mine = rows[rows["panel"] == name]
+            axis.scatter(mine["place"], mine[figure], marker=marker, c=mine["strategy"].map(COLOURS), zorder=3)
         axis.set_xticks(list(places.values()), [str(release) for release in places])
-    log_axes(grid, "y", [*both["low"], *both["high"], *published["published_ns"]])
+    log_axes(grid, "y", [*both["low"], *both["high"], *published["published_ns"], *target["ns"]])
     handles = [mark(name, COLOURS[name], line="-") for name in strategy_looks(both)]
     handles += [mark(STEADY, INK, "o", "-"), mark(START, INK, "X", "--"), mark("published (JDK 8; ZGC: 11)", INK, "x")]
+    handles += [mark(f"steady state, {_TARGET}", INK, "D")] if len(target) else []
     text = f"ns a message by release: {', '.join(order)}."
     return finish(grid, text, 3, handles=handles, x="release of the JDK", y="ns a message")
 
@@ -78,7 +86,7 @@ def releases(trials: pd.DataFrame) -> Figure:
 _CHANGES = {
     "no_refinement": "no concurrent refinement", "fresh": "sequential free list", "large_pages": "huge pages",
     "large_young": "large young generation", "detached": "parse results not stored on it",
-    "fifo": "first in, first out", "compact_headers": "compact headers",
+    "fifo": "first in, first out", "compact_headers": "compact headers", "pause_target": _TARGET,
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from allocpool.evidence.style import GREY, GRID, INK, by_panel, finish, log_axes
 from allocpool.evidence.trials import records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
-from allocpool.packets.specs import CASES, Configuration
+from allocpool.packets.specs import CASES, Configuration, options_on
 from allocpool.packets.strategies import Language
 from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.native.study import STUDY, NativeProfile, optimisation_steps
@@ -92,6 +92,29 @@ def step_gains(table: pd.DataFrame) -> Figure:
                           color=colour, xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
     log_axes(grid, "x", table["ns"], 2, most=1)
     return finish(grid, f"Cost of a pooled packet by optimisation step: {'; '.join(shown)}.")
+
+
+def by_build(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
+    """Return allocating over a pool in C++ as it is built for every trial, and with these options of its compiler.
+
+    One row per option, configuration (without it) and case. Columns: ratio, n and verdict, each also with ``_with``,
+    and ``same_side``: yes, no, or inconclusive where one of both verdicts is.
+    """
+    compared = by_size.comparison_table(trials)[["configuration", "case", "ratio", "n", "verdict"]]
+    changed = [
+        (word, row.configuration, Configuration.of(row._asdict()).without(word).label)
+        for row in records(trials.drop_duplicates("configuration"))
+        for word in options_on(row)
+        if word in words
+    ]
+    with_it = pd.DataFrame(changed, columns=["option", "configuration", "without"], dtype=object).merge(compared)
+    with_it = with_it.drop(columns="configuration").rename(columns={"without": "configuration"})
+    both = compared.merge(with_it, on=["configuration", "case"], suffixes=("", "_with"))
+    unknown = both[["verdict", "verdict_with"]].isin([by_size.INCONCLUSIVE, by_size.NOT_MEASURED]).any(axis=1)
+    same = (both["verdict"] == both["verdict_with"]).map({True: "yes", False: "no"})
+    both["same_side"] = same.mask(unknown, by_size.INCONCLUSIVE)
+    figures = [name + end for name in ("ratio", "n", "verdict") for end in ("", "_with")]
+    return both[["option", "configuration", "case", *figures, "same_side"]]
 
 
 def verdict(trials: pd.DataFrame) -> str:

@@ -45,7 +45,7 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     collectors = {name: collector_named(name) for name in joined["collector"].unique()}
     joined = joined.assign(
         share=groups.rank(ascending=False, method="max", pct=True),
-        release="JDK " + joined["runtime"].astype(str),
+        release=["JDK " + " ".join(each.split(" / ")[2:]) for each in joined["configuration"]],
         panel=joined["case"].map(CASE_WORDS) + ", " + joined["strategy"],
         label=joined["collector"].map({name: collector.label for name, collector in collectors.items()}),
     )

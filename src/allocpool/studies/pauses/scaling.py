@@ -148,14 +148,15 @@ def _bend(left: Array, tangent: Array, log_objects: Array) -> float:
 
 
 def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per live-set trial and measure of `MEASURES` that it has: ``live_objects`` and ``cost_ns``.
+    """Return one row per live-set trial with heap buffers and measure of `MEASURES` that it has: ``live_objects`` and
+    ``cost_ns``.
 
     Forced full pauses of batch trials with heap buffers count as well: nothing runs during such a collection, so it
     knows nothing of the trial's load.
     """
     spent = cpu[cpu["thread_group"] == "gc"].set_index("trial_id")["cpu_ns"]
     rows = with_cost(trials).merge(collections, on="trial_id")
-    is_live_set = rows["mode"] == "live_set"
+    is_live_set = (rows["mode"] == "live_set") & (rows["layout"] == "heap")
     is_batch = (rows["mode"] == "batch") & (rows["layout"] == "heap") & rows["strategy"].isin(["alloc", "pool"])
     rows = rows.assign(**{
         FORCED: 1e6 * rows["forced_full_ms"],
@@ -167,6 +168,14 @@ def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -
     })[is_live_set | is_batch]  # fmt: skip
     long = rows.melt([*FACTS, "live_objects"], list(MEASURES), "measure", "cost_ns")
     return long.dropna(subset=["live_objects", "cost_ns"]).astype({"live_objects": float, "cost_ns": float})
+
+
+def off_heap(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
+    """Return the live-set trials with buffers off the heap, with their columns of both tables and ``cost_ns``, the
+    forced full pause."""
+    rows = with_cost(trials[(trials["mode"] == "live_set") & (trials["layout"] != "heap")])
+    rows = rows.merge(collections, on="trial_id")
+    return rows.assign(cost_ns=1e6 * rows["forced_full_ms"].astype(float)).dropna(subset=["cost_ns"])
 
 
 def fits(rows: pd.DataFrame) -> pd.DataFrame:

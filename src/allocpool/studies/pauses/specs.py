@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from pydantic import BaseModel, Field, model_validator
 
 from allocpool.packets.batch import WindowSpec
-from allocpool.packets.specs import SMALLEST_MB, scaled_heap_mb
+from allocpool.packets.specs import BUFFER_BYTES, SMALLEST_MB, scaled_heap_mb
+from allocpool.packets.strategies import JAVA_LAYOUTS
 from allocpool.runtimes.collectors import collectors_that, never_frees
 from allocpool.studies.realtime.specs import LONGEST_INTERVAL_NS, LiveSpec, check_queue_length, queue_ticks
 
@@ -19,27 +20,35 @@ DISTURBANCES: tuple[Disturbance, ...] = get_args(Disturbance)
 
 _QUEUED_OBJECTS, _PARSED_OBJECTS = 3, 5
 _PACKET_BYTES, _PARSED_BYTES = 1152, 208
+_NUMBER_BYTES, _LINE_BYTES = 8, 64
+"""Of a packet: its places in a pool and among free slots; header and parse result of flat layouts."""
+LEAST_BUFFER_BYTES = 136
+"""Holds the largest packet, header and payload, in whole words."""
 _SMALL = 1_000
 """Queue and store where the pool alone makes the live set."""
 
 
-def live_set_sizes(strategy: str, live_objects: float, heap_factor: float) -> dict[str, int]:
+def live_set_sizes(
+    strategy: str, live: float, heap_factor: float, layout: str = "heap", buffer_bytes: int = BUFFER_BYTES
+) -> dict[str, int]:
     """Return queue, store, pool and heap (MiB) of a trial in which so many objects live besides the JVM's own.
 
     With ``alloc`` they are the packets of queue and store, which come and go; with ``pool`` those of the pool, which
-    stay. ``heap_factor`` is the heap over the bytes alive.
+    stay. ``heap_factor`` is the heap over the bytes alive on it. Of a layout off the heap ``live`` are the pool's
+    buffers: an object each stays on it in layout ``native``, a number each in flat ones.
     """
-    if strategy == "alloc":
-        small = max(1, round(live_objects / (2 * _QUEUED_OBJECTS + _PARSED_OBJECTS)))
-        pool, packets = 0, 2 * small
+    small, pool, packet_bytes = _SMALL, round(live), _PACKET_BYTES
+    if layout != "heap":
+        packet_bytes = JAVA_LAYOUTS[layout].packet_bytes + _NUMBER_BYTES
+    elif strategy == "alloc":
+        small, pool = max(1, round(live / (2 * _QUEUED_OBJECTS + _PARSED_OBJECTS))), 0
     else:
-        small = _SMALL
-        pool = max(2 * small + 1, round((live_objects - _PARSED_OBJECTS * small) / _QUEUED_OBJECTS))
-        packets = pool
-    alive_mb = (packets * _PACKET_BYTES + small * _PARSED_BYTES) / 2**20
+        pool = max(2 * small + 1, round((live - _PARSED_OBJECTS * small) / _QUEUED_OBJECTS))
+    alive_mb = ((pool or 2 * small) * packet_bytes + small * _PARSED_BYTES) / 2**20
+    off_heap = {"buffer_bytes": buffer_bytes, "direct_mb": math.ceil(pool * (buffer_bytes + _LINE_BYTES) / 2**20)}
     return {
         "queue_size": small, "stored_count": small, "pool_size": pool, "slot_count": max(pool, 2 * small + 1),
-        "heap_mb": math.ceil(heap_factor * alive_mb) + 2 * SMALLEST_MB,
+        "heap_mb": math.ceil(heap_factor * alive_mb) + 2 * SMALLEST_MB, **(off_heap if layout != "heap" else {}),
     }  # fmt: skip
 
 
@@ -54,15 +63,23 @@ class LiveSetSpec(WindowSpec):
     warmup_seconds: float = Field(default=0.3, ge=0, le=600)
     steady: Literal[False] = Field(default=False, description="warms up for its seconds, whatever the cost does")
     iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
+    buffer_bytes: int = Field(
+        default=BUFFER_BYTES, ge=LEAST_BUFFER_BYTES, le=BUFFER_BYTES, multiple_of=8,
+        description="of a packet's buffer, off the heap",
+    )  # fmt: skip
 
     def expected_seconds(self) -> float:
         return self.set_up_seconds() + self.warmup_seconds + self.seconds
 
     @model_validator(mode="after")
     def _has_a_heap(self) -> Self:
-        if self.language != "java" or self.layout != "heap" or never_frees(self.collector):
+        others = [name for name, row in JAVA_LAYOUTS.items() if row.slots]
+        if self.language != "java" or self.layout not in ("heap", *others) or never_frees(self.collector):
             excluded = ", ".join(collectors_that(lambda row: row.never_frees))
-            raise ValueError(f"a live set is collected: choose layout heap and a collector other than {excluded}")
+            layouts = f"layout heap, {', '.join(others)}"
+            raise ValueError(f"a live set is collected: choose {layouts}, and a collector other than {excluded}")
+        if self.layout == "heap" and self.buffer_bytes != BUFFER_BYTES:
+            raise ValueError(f"buffer_bytes {self.buffer_bytes} is off the heap: choose layout {' or '.join(others)}")
         return self
 
 

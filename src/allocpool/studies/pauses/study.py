@@ -8,6 +8,7 @@ real-time trials that a known cause stops.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Annotated, Any, Literal
 
 import pandas as pd
@@ -19,7 +20,8 @@ from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_config
 from allocpool.packets.columns import cost_of, summarise_batch
 from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.packets.specs import Configuration, ConfigurationKey
+from allocpool.packets.specs import BUFFER_BYTES, Configuration, ConfigurationKey
+from allocpool.studies.pauses import specs
 from allocpool.studies.pauses.measurement import DisturbedMeasurement
 from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
 from allocpool.studies.pauses.tables import SCHEMAS, summarise_disturbed, tidy_pauses
@@ -34,10 +36,16 @@ class _Part(Frozen):
 
 
 class LiveSet(_Part):
-    """Live sets by size, in batch, each trial with a heap of ``heap_factor`` times what is alive."""
+    """Live sets by size, in batch, each trial with a heap of ``heap_factor`` times what is alive on it; and pools
+    ``off_heap`` by the number of their buffers, of 1,024 bytes where the machine has ``full_buffers_from_mb``."""
 
     live_millions: tuple[Annotated[float, Field(ge=0.01, le=12)], ...] = ()
     strategies: tuple[Literal["alloc", "pool"], ...] = ("pool",)
+    off_heap: tuple[ConfigurationKey, ...] = ()
+    buffers_millions: tuple[Annotated[float, Field(ge=0.01, le=12)], ...] = ()
+    full_buffers_from_mb: int = Field(
+        default=22_000, ge=0, description="memory; with less, buffers are as large as a packet"
+    )
     heap_factor: float = Field(default=2.5, gt=1, le=20)
     blocks: int = Field(default=1, ge=1, le=1000)
 
@@ -69,7 +77,7 @@ class PausesProfile(Sizes):
     known_causes: KnownCauses = KnownCauses()
 
 
-def plan_pauses(profile: PausesProfile, _machine: Machine) -> list[Planned]:
+def plan_pauses(profile: PausesProfile, machine: Machine) -> list[Planned]:
     """Return every configuration of every part, block after block; one of two groups runs once."""
     planned: list[Planned] = []
     losses = profile.losses
@@ -80,27 +88,31 @@ def plan_pauses(profile: PausesProfile, _machine: Machine) -> list[Planned]:
         once = {item.spec: item for group in profile.groups.values() for item in plan_block(profile, group, block)}
         planned += once.values()
         if block < profile.live_set.blocks:
-            planned += _live_sets(profile, block)
+            planned += _live_sets(profile, block, machine.memory_mb)
         if block < losses.blocks and losses.configurations:
             planned += plan_sweeps(of_losses, block)
     return [*planned, *_known_causes(profile.known_causes)]
 
 
-def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
+def _live_sets(profile: PausesProfile, block: int, memory_mb: int) -> list[Planned]:
     part = profile.live_set
+    buffer_bytes = BUFFER_BYTES if memory_mb >= part.full_buffers_from_mb else specs.LEAST_BUFFER_BYTES
+    cells = [
+        *product(part.configurations, part.strategies, part.live_millions),
+        *product(part.off_heap, ("pool",), part.buffers_millions),
+    ]
     shared = profile.model_dump(
         include={"seconds", "iteration_ms", "warmup_seconds", "min_laps", "min_collections"}
     ) | {"case": "A", "block": block, "timeout_s": max(300.0, profile.timeout_s)}
     return [
         Planned(
             LiveSetSpec(
-                **Configuration.parse(text).model_dump(exclude_none=True), **shared, strategy=strategy,
-                **live_set_sizes(strategy, millions * 1e6, part.heap_factor),
+                **configuration.model_dump(exclude_none=True), **shared, strategy=strategy,
+                **live_set_sizes(strategy, millions * 1e6, part.heap_factor, configuration.layout, buffer_bytes),
             )
         )
-        for text in part.configurations
-        for strategy in part.strategies
-        for millions in part.live_millions
+        for text, strategy, millions in cells
+        for configuration in [Configuration.parse(text)]
     ]  # fmt: skip
 
 
@@ -127,7 +139,7 @@ def questions(profile: PausesProfile, machine: Machine) -> list[Question[TrialSp
 def catalogue(profile: PausesProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """Return one row per Java configuration, with what the profile runs of it and why the rest is left out."""
     parts: tuple[Any, ...] = (*profile.groups.values(), profile.live_set, profile.losses, profile.known_causes)
-    asked = list(dict.fromkeys(key for part in parts for key in part.configurations))
+    asked = list(dict.fromkeys([*(key for part in parts for key in part.configurations), *profile.live_set.off_heap]))
     return catalogue_of(
         profile.profile, asked, (one.key for one in every_configuration() if one.language == "java"), planned
     )

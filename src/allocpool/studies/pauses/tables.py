@@ -16,6 +16,7 @@ from allocpool.campaign.tidy import COUNT, POSITIVE, TRIAL_ID, Row, Rows, choice
 from allocpool.gclog import minimum_mutator_utilisation
 from allocpool.packets.columns import PACKETS_COLUMNS, TRIALS, batch_row, packets_columns
 from allocpool.packets.measurement import BatchMeasurement
+from allocpool.packets.specs import BUFFER_BYTES
 from allocpool.studies.pauses.measurement import DisturbedMeasurement
 from allocpool.studies.pauses.specs import DISTURBANCES
 from allocpool.studies.realtime.measurement import LiveMeasurement, RealtimeMeasurement
@@ -60,6 +61,7 @@ COLLECTIONS = _table({
         "below two",
         None,
     ),
+    "buffer_bytes": _count(description="bytes of a packet's buffer"),
     "forced_full_ms": number("full pause that counted the objects after the measured part, ms", POSITIVE),
     "unread_lines": _count(description="lines about stopped threads that were not understood"),
     "violations": _count(description="lines of the log that contradict each other"),
@@ -137,6 +139,7 @@ def _batch_rows(record: TrialRecord) -> Rows:
     if (stops := stops_of(record)) is not None:
         measured = trial.measurement["iterations"]["measured"]
         rows |= _stop_rows(record.trial_id, (measured[0][0], measured[-1][1]), stops)
+        rows["collections"][0]["buffer_bytes"] = record.spec.get("buffer_bytes", BUFFER_BYTES)
     return rows
 
 

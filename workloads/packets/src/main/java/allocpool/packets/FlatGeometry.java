@@ -37,10 +37,9 @@ final class FlatGeometry {
     /** Of front and back, for one packet. */
     final long slotBytes;
 
-    FlatGeometry(final Steps steps, final int slotCount) {
-        final long front = !steps.stride ? PacketFormat.BUFFER_SIZE
-                : steps.oneLine ? LINE : PacketFormat.BUFFER_SIZE + LINE;
-        final long back = !steps.oneLine ? RESULT_BYTES : steps.stride ? PacketFormat.BUFFER_SIZE : LINE;
+    FlatGeometry(final Steps steps, final int slotCount, final int bufferBytes) {
+        final long front = !steps.stride ? bufferBytes : steps.oneLine ? LINE : bufferBytes + LINE;
+        final long back = !steps.oneLine ? RESULT_BYTES : steps.stride ? bufferBytes : LINE;
         final long backBase = slotCount * front;
         final boolean payloadInBack = steps.oneLine && steps.stride;
         headerBytes = front;

@@ -39,7 +39,7 @@ public abstract class FlatLayout extends Layout {
     protected final Processor create(final StrategyName strategy, final Sizes sizes, final Options options) {
         final Steps steps = Steps.named(options.steps);
         final int slotCount = strategy.slotCount(sizes);
-        final FlatGeometry geometry = new FlatGeometry(steps, slotCount);
+        final FlatGeometry geometry = new FlatGeometry(steps, slotCount, sizes.bufferBytes);
         Sizes.requireAtLeast("slot count of layout " + name(), slotCount, strategy.mostPackets(sizes));
         Sizes.requireAtMost("slot count of layout " + name(), slotCount, mostBytes / geometry.slotBytes);
         final SlotSource source = strategy.slots(sizes, options.fifo);

@@ -1,6 +1,6 @@
 package allocpool.packets;
 
-/** Layout {@code native}: slices of one direct buffer. */
+/** Layout {@code native}: slices of direct buffers. */
 public final class NativeLayout extends Layout {
     /**
      * The layout; made by {@link java.util.ServiceLoader}.
@@ -12,7 +12,7 @@ public final class NativeLayout extends Layout {
     @Override
     protected Processor create(final StrategyName strategy, final Sizes sizes, final Options options) {
         final PacketMemory memory = new NativePacketMemory(strategy.slotCount(sizes), strategy.mostPackets(sizes),
-                options.detached);
+                sizes.bufferBytes, options.detached);
         return objects(memory, strategy, sizes, options);
     }
 }

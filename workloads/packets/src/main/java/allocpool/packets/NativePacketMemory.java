@@ -3,28 +3,42 @@ package allocpool.packets;
 import java.nio.ByteBuffer;
 
 /**
- * Layout {@code native}: one direct buffer for all packets, each of which is an object with a slice of it.
+ * Layout {@code native}: direct buffers for all packets, each of which is an object with a slice of one.
  * Packet objects come and go as the strategy wants; the slots behind them are always pooled.
  */
 final class NativePacketMemory extends PacketMemory {
-    /** One direct buffer holds less than 2^31 bytes. */
-    private static final int MAX_SLOT_COUNT = Integer.MAX_VALUE / PacketFormat.BUFFER_SIZE;
+    private final ByteBuffer[] regions;
+    private final int bufferBytes;
 
-    private final ByteBuffer region;
+    /** Of the number of slots of a region: a power of two, for one direct buffer holds less than 2^31 bytes. */
+    private final int regionShift;
     private final SlotStack freeSlots;
 
     /**
-     * Allocates the region; throws {@link IllegalArgumentException} if it can't be or would not do.
+     * Allocates the regions; throws {@link IllegalArgumentException} if they would not do.
      *
      * @param slotCount packets there is room for
      * @param neededCount packets that may exist at once
+     * @param bufferBytes of a packet
      * @param detached whether its packets keep numbers and no objects of a parse
      */
-    NativePacketMemory(final int slotCount, final long neededCount, final boolean detached) {
+    NativePacketMemory(final int slotCount, final long neededCount, final int bufferBytes, final boolean detached) {
+        this(slotCount, neededCount, bufferBytes, detached,
+                Integer.SIZE - 1 - Integer.numberOfLeadingZeros(Integer.MAX_VALUE / bufferBytes));
+    }
+
+    /** The same with regions of two to the power of {@code regionShift} slots. */
+    NativePacketMemory(final int slotCount, final long neededCount, final int bufferBytes, final boolean detached,
+            final int regionShift) {
         super(detached);
         Sizes.requireAtLeast("slot count of native memory", slotCount, neededCount);
-        Sizes.requireAtMost("slot count of native memory", slotCount, MAX_SLOT_COUNT);
-        region = ByteBuffer.allocateDirect(slotCount * PacketFormat.BUFFER_SIZE);
+        this.bufferBytes = bufferBytes;
+        this.regionShift = regionShift;
+        final int most = 1 << regionShift;
+        regions = new ByteBuffer[(slotCount - 1 >> regionShift) + 1];
+        for (int i = 0; i < regions.length; i++) {
+            regions[i] = ByteBuffer.allocateDirect(Math.min(most, slotCount - i * most) * bufferBytes);
+        }
         freeSlots = SlotStack.allOf(slotCount);
     }
 
@@ -34,8 +48,9 @@ final class NativePacketMemory extends PacketMemory {
             throw new IllegalStateException("All " + freeSlots.capacity() + " slots of native memory are in use");
         }
         final int slot = freeSlots.pop();
-        final int offset = slot * PacketFormat.BUFFER_SIZE;
-        region.limit(offset + PacketFormat.BUFFER_SIZE).position(offset);
+        final ByteBuffer region = regions[slot >> regionShift];
+        final int offset = (slot & (1 << regionShift) - 1) * bufferBytes;
+        region.limit(offset + bufferBytes).position(offset);
         return over(region.slice(), slot);
     }
 

@@ -8,6 +8,9 @@ public final class PacketFormat {
     /** Bytes of a packet's buffer. */
     public static final int BUFFER_SIZE = 1024;
 
+    /** Bytes of the largest packet, header and payload, in whole words. */
+    static final int MOST_BYTES = 136;
+
     static final int MARKER_OFFSET = 0;
     static final int PAYLOAD_LENGTH_OFFSET = 2;
     static final int SOURCE_OFFSET = 4;

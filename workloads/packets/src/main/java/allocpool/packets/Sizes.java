@@ -1,14 +1,15 @@
 package allocpool.packets;
 
-/** The sizes of a trial, in packets. */
+/** The sizes of a trial: packets, and the bytes of a packet's buffer. */
 public final class Sizes {
     final int pool;
     final int slots;
     final int queue;
     final int store;
+    final int bufferBytes;
 
     /**
-     * The sizes of one trial.
+     * The sizes of one trial, with buffers of {@link PacketFormat#BUFFER_SIZE} bytes.
      *
      * @param pool packets in the pool of a strategy that has one; else 0
      * @param slots packets that the memory of a layout has room for, where all packets share it; else 0
@@ -17,14 +18,31 @@ public final class Sizes {
      * @throws IllegalArgumentException if one is too small
      */
     public Sizes(final int pool, final int slots, final int queue, final int store) {
+        this(pool, slots, queue, store, PacketFormat.BUFFER_SIZE);
+    }
+
+    /**
+     * The sizes of one trial.
+     *
+     * @param pool packets in the pool of a strategy that has one; else 0
+     * @param slots packets that the memory of a layout has room for, where all packets share it; else 0
+     * @param queue packets in the internal queue
+     * @param store packets in the store
+     * @param bufferBytes of a packet's buffer in layouts whose packets share one memory; a multiple of 8 that holds a
+     *     packet
+     * @throws IllegalArgumentException if one is too small
+     */
+    public Sizes(final int pool, final int slots, final int queue, final int store, final int bufferBytes) {
         requireAtLeast("pool size", pool, 0);
         requireAtLeast("slot count", slots, 0);
         requireAtLeast("queue size", queue, 1);
         requireAtLeast("stored count", store, 1);
+        requireAtLeast("buffer bytes", bufferBytes, PacketFormat.MOST_BYTES);
         this.pool = pool;
         this.slots = slots;
         this.queue = queue;
         this.store = store;
+        this.bufferBytes = bufferBytes;
     }
 
     /**

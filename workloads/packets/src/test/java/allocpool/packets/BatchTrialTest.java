@@ -108,7 +108,6 @@ class BatchTrialTest {
         "native, alloc, 0, 20, 10, 10, 1, at least 21",
         "native, pool, 30, 29, 10, 10, 1, at least 30",
         "native, mix, 5, 20, 10, 10, 1, at least 21",
-        "native, alloc, 0, 2097152, 10, 10, 1, at most 2097151",
         "flat, alloc, 0, 100, 10, 10, 1, no strategy 'alloc'",
         "flat, pool, 30, 29, 10, 10, 1, at least 30",
         "flat, mix, 5, 20, 10, 10, 1, at least 21",

@@ -50,7 +50,7 @@ class FlatMemoryTest extends FlatMemoryContract {
     })
     void shouldLieAsInCpp(final String steps, final long header, final long result, final long payload,
             final long bytes) {
-        final FlatGeometry geometry = new FlatGeometry(Steps.named(steps), 3);
+        final FlatGeometry geometry = new FlatGeometry(Steps.named(steps), 3, PacketFormat.BUFFER_SIZE);
 
         assertEquals(header, 2 * geometry.headerBytes);
         assertEquals(result, geometry.resultBase + 2 * geometry.resultBytes);
@@ -61,7 +61,7 @@ class FlatMemoryTest extends FlatMemoryContract {
     @ParameterizedTest
     @ValueSource(strings = {"contiguous", "stride", "one_line", "one_line,stride"})
     void shouldKeepPacketsApart(final String steps) {
-        final FlatGeometry geometry = new FlatGeometry(Steps.named(steps), SLOTS);
+        final FlatGeometry geometry = new FlatGeometry(Steps.named(steps), SLOTS, PacketFormat.BUFFER_SIZE);
         final BitSet used = new BitSet();
         for (long slot = 0; slot < SLOTS; slot++) {
             claim(used, slot * geometry.headerBytes, PacketFormat.PAYLOAD_OFFSET);
@@ -74,7 +74,7 @@ class FlatMemoryTest extends FlatMemoryContract {
 
     @Test
     void shouldKeepParseResultAndHeaderInOneLine() {
-        final FlatGeometry geometry = new FlatGeometry(Steps.named("one_line"), SLOTS);
+        final FlatGeometry geometry = new FlatGeometry(Steps.named("one_line"), SLOTS, PacketFormat.BUFFER_SIZE);
 
         assertEquals(0, FlatMemory.ALIGNMENT % LINE);
         assertEquals(0, geometry.headerBytes % LINE);

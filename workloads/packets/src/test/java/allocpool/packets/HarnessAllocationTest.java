@@ -96,7 +96,7 @@ class HarnessAllocationTest {
 
     private PacketMemory memory(final String layout) {
         return "heap".equals(layout) ? new HeapPacketMemory(false)
-                : new NativePacketMemory(keep.length + 1, 0, false);
+                : new NativePacketMemory(keep.length + 1, 0, PacketFormat.BUFFER_SIZE, false);
     }
 
     private long bytesEach(final Supplier<Object> supplier) {

@@ -161,13 +161,15 @@ public abstract class SameWork {
     @ParameterizedTest(name = "{0} {1}")
     @MethodSource("everyHonestSolution")
     void shouldTakeSequenceNumbersWithGaps(final String layout, final String strategy) {
-        final Processor processor = Trials.processor(layout, strategy, new Sizes(201, 201, 100, 100),
-                Options.published(42));
+        for (final int bufferBytes : new int[] {PacketFormat.BUFFER_SIZE, PacketFormat.MOST_BYTES}) {
+            final Sizes sizes = new Sizes(201, 201, 100, 100, bufferBytes);
+            final Processor processor = Trials.processor(layout, strategy, sizes, Options.published(42));
 
-        Trials.feed(processor, 0, 15_000, 3);
+            Trials.feed(processor, 0, 15_000, 3);
 
-        assertEquals("3d09513698d5c56", Long.toHexString(processor.checksum()));
-        assertEquals("", processor.audit());
+            assertEquals("3d09513698d5c56", Long.toHexString(processor.checksum()));
+            assertEquals("", processor.audit());
+        }
     }
 
     private static Map<String, Long> counts(final BatchTrial trial) {

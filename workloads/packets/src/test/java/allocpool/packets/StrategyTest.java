@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.util.Arrays;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the strategies do with the packets they are asked for and given back. */
 class StrategyTest {
@@ -98,9 +100,10 @@ class StrategyTest {
         assertSame(queued[0], queued[1]);
     }
 
-    @Test
-    void shouldReuseNativeSlotsAndKeepThemApart() {
-        final NativePacketMemory memory = new NativePacketMemory(2, 2, false);
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void shouldReuseNativeSlotsAndKeepThemApart(final int regionShift) {
+        final NativePacketMemory memory = new NativePacketMemory(2, 2, PacketFormat.BUFFER_SIZE, false, regionShift);
         final ByteBufferPacket first = (ByteBufferPacket) memory.construct();
         final ByteBufferPacket second = (ByteBufferPacket) memory.construct();
         first.putInt(0, 1);
