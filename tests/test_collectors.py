@@ -64,39 +64,13 @@ def test_only_what_is_experimental_unlocks_experiments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("collector", "feature", "message"),
-    [
-        (
-            "cms",
-            25,
-            "cms does not run on 25: on 25 choose serial, parallel, g1, genzgc, shenandoah, genshenandoah, epsilon; "
-            "cms runs on 11 to 13",
-        ),
-        (
-            "genzgc",
-            17,
-            "genzgc does not run on 17: on 17 choose serial, parallel, g1, zgc, shenandoah, epsilon; "
-            "genzgc runs on 21 and newer",
-        ),
-        (
-            "zgc",
-            25,
-            "zgc does not run on 25: on 25 choose serial, parallel, g1, genzgc, shenandoah, genshenandoah, epsilon; "
-            "zgc runs on 11 to 23",
-        ),
-        (
-            "G1",
-            17,
-            "unknown collector 'G1': choose one of serial, parallel, cms, g1, zgc, genzgc, shenandoah, genshenandoah, "
-            "epsilon",
-        ),
-        ("g1", 8, "runtime 8 is too old: choose 11 or a newer release of Java"),
-    ],
-)
-def test_an_impossible_combination_is_refused_with_what_is_possible(collector: str, feature: int, message: str) -> None:
-    with pytest.raises(UserError) as refused:
+    ("collector", "feature", "names"),
+    [("cms", 25, "11 to 13"), ("genzgc", 17, "21 and newer"), ("zgc", 25, "11 to 23"), ("G1", 17, "serial, parallel"),
+     ("g1", 8, "11 or a newer")],
+)  # fmt: skip
+def test_an_impossible_combination_is_refused_with_what_is_possible(collector: str, feature: int, names: str) -> None:
+    with pytest.raises(UserError, match=names):
         check(feature, collector, 64)
-    assert str(refused.value) == message
 
 
 def test_a_heap_that_does_not_fit_is_refused_with_one_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
