@@ -165,21 +165,30 @@ CHANGED: list[dict[str, Any]] = [
 ]
 
 
+def test_the_last_trials_of_a_cell_are_at_the_interval_that_its_source_states() -> None:
+    cells = {"configurations": ["cpp/flat"], "cases": ["C"]}
+    asked = {
+        **cells,
+        "strategies": ["alloc", "pool"],
+        "stated": [{**cells, "strategies": ["pool"], "interval_ns": 250}],
+    }
+    opened = campaign.open_study("realtime", "smoke", {**asked, "blocks": 10})
+    place: Any = study_named("realtime").adaptive
+    sides: Any = opened.questions[0].cells
+    placed = {(cell.strategy, block): place(opened.profile, cell, block, ()).interval_ns
+              for cell in sides for block in (4, 5, 9, 10)}  # fmt: skip
+    assert {key for key, ns in placed.items() if ns == 250} == {("pool", 5), ("pool", 9)}
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
         ({"low_ns": 500.0, "high_ns": 100.0}, "low_ns 500 is not below high_ns 100"),
         ({"cap_seconds": 1.0}, "cap_seconds 1 is below full_seconds 4"),
         ({"configurations": ["cpp/slab"]}, "cpp/slab/glibc pool is compared with nothing"),
-        (
-            {"configurations": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]},
-            "another configuration in cpp",
-        ),
+        ({"configurations": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]}, "another configuration in cpp"),
         ({"configurations": [f"{KEY}/fresh"]}, "name it under changed"),
-        (
-            {"changed": [{**CHANGED[0], "queue_factor": 10}]},
-            "heap_factor, queue_factor changed: give one",
-        ),
+        ({"changed": [{**CHANGED[0], "queue_factor": 10}]}, "heap_factor, queue_factor changed: give one"),
         ({"changed": [{**CHANGED[0], "heap_factor": 1}]}, "has nothing changed: give one thing"),
         ({"changed": [{**CHANGED[0], "configurations": ["cpp/flat"]}]}, "heap_factor belongs to Java"),
         ({"changed": [{**CHANGED[1], "queue_factor": 1e3}]}, "queue_factor"),

@@ -155,12 +155,7 @@ def test_a_trial_that_did_not_end_well_is_reported_with_its_reason(data: Path) -
             ["plan", "realtime", "--set", "sweeps.blocks=3", "--set", "sweeps={cases: [A]}"],
             "sweeps is given whole, and sweeps.blocks too: give one of them",
         ),
-        (
-            ["run", "batch", "--profil", "quick"],
-            "No such option '--profil'. Did you mean '--profile'; see allocpool run",
-        ),
         (["plan"], "Missing argument 'STUDY'; see allocpool plan --help"),
-        (["nonsense"], "No such command 'nonsense'; see allocpool --help"),
         (["trial", "mode=batch", "laiout=heap"], "trial: unknown key 'laiout' (did you mean layout? valid keys: "),
         (["findings", "--minutes", "soon"], "minutes are a number above 0, for example 20, not 'soon'"),
         (["findings", "--minutes", "0.01"], "the pages alone take about"),

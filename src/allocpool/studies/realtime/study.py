@@ -121,13 +121,16 @@ _Side = tuple[str, StrategyName]
 _AGAINST: dict[StrategyName, tuple[StrategyName, ...]] = {"alloc": ("pool", "mix"), "mix": ("pool",)}
 
 
-class ChangedCells(_Part):
-    """Adaptive cells once more with one thing changed: an option of their configuration, the heap or the input
-    queue."""
-
+class _Cells(_Part):
     configurations: tuple[ConfigurationKey, ...]
     strategies: tuple[StrategyName, ...]
     cases: tuple[Case, ...]
+
+
+class ChangedCells(_Cells):
+    """Adaptive cells once more with one thing changed: an option of their configuration, the heap or the input
+    queue."""
+
     heap_factor: float = Field(default=1.0, gt=0, description="over the published heap")
     queue_factor: float = Field(
         default=1.0, gt=0, le=1e3 * specs.FULL_SECONDS / specs.INPUT_QUEUE_MS,
@@ -149,6 +152,16 @@ class ChangedCells(_Part):
         return self
 
 
+class Stated(_Cells):
+    """Adaptive cells of which a source states the interval that they keep up with."""
+
+    interval_ns: _Interval
+
+
+AT_STATED = 5
+"""Trials of such a cell at that interval: the last of its ``blocks``."""
+
+
 class RealtimeProfile(StudyProfile):
     """A real-time campaign: adaptive trials for every configuration x strategy x case, ``blocks`` of each before
     questions ask for more; sweeps; long and batch trials; and the decision map.
@@ -165,6 +178,7 @@ class RealtimeProfile(StudyProfile):
     changed: tuple[ChangedCells, ...] = Field(
         default=(), description="cells that are placed as they are, too; others of these groups are left out"
     )
+    stated: tuple[Stated, ...] = Field(default=(), description=f"cells with {AT_STATED} trials at a stated interval")
     full_seconds: float = Field(
         default_factory=specs.scaled_time(specs.FULL_SECONDS), gt=0, le=86_400,
         description="of a single trial at one interval, at least",
@@ -383,6 +397,14 @@ def _first_of_map(part: MapPart) -> Iterator[Planned]:
         yield Planned(_map_trial(part, cell, 0, maps.next_place(part.design, ())), why_not)
 
 
+def _stated_ns(profile: RealtimeProfile, cell: specs.RealtimeSpec, block: int) -> float | None:
+    if not profile.blocks - AT_STATED <= block < profile.blocks:
+        return None
+    place = cell.configuration.key, cell.strategy, cell.case
+    of = (e.interval_ns for e in profile.stated if place in itertools.product(e.configurations, e.strategies, e.cases))
+    return next(of, None)
+
+
 def place_trial(
     profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: Sequence[TrialRecord]
 ) -> specs.RealtimeSpec | None:
@@ -395,7 +417,7 @@ def place_trial(
         if not seen and sum(record.status != "ok" for record in earlier) >= GIVEN_UP_AFTER:
             return None
         shown = tuple(shown_by(each, specs.PDR_LOSS_RATIO) for each in seen)
-        interval_ns = next_interval(profile.low_ns, profile.high_ns, shown)
+        interval_ns = _stated_ns(profile, cell, block) or next_interval(profile.low_ns, profile.high_ns, shown)
         return cell.model_copy(update={"block": block, "interval_ns": interval_ns})
     design = profile.decision_map.design
     without = {
