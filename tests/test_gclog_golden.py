@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from allocpool.gclog import GcLog, read_gc_log, self_check
-from allocpool.gclog.recorder import Recording, read_recording, within
+from allocpool.gclog.recorder import read_recording, within
 
 GOLDEN = Path(__file__).parent / "golden"
 RUNS = sorted(path.stem for path in (GOLDEN / "expected").glob("*.json"))
@@ -35,11 +36,11 @@ STOP_THE_WORLD_APART_US = 400.0
 ONLY_IN_LOG = {"serial", "cms"}
 
 
-def golden(name: str) -> tuple[GcLog, Recording]:
+def golden(name: str) -> tuple[GcLog, SimpleNamespace]:
     return read_gc_log(GOLDEN / "logs" / f"{name}.log.gz"), read_recording(GOLDEN / "expected" / f"{name}.json")
 
 
-def own_time_us(log: GcLog, recording: Recording) -> pd.Series[float]:
+def own_time_us(log: GcLog, recording: SimpleNamespace) -> pd.Series[float]:
     """Microseconds of each collection, without those of collections nested in it."""
     pauses = within(log.pauses, recording.within_ns)
     total = pauses.groupby("gc_id")["duration_ns"].sum()

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 from great_tables import GT, loc, style
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import is_float_dtype, is_numeric_dtype
 
 from allocpool import stats
 from allocpool.decisions import Comparison
@@ -279,7 +279,7 @@ def heading(column: str) -> str:
 
 
 def plain_table(rows: pd.DataFrame, title: str, note: str = "", under: str | None = None) -> TableOrWords:
-    """Return any small table; missing values are dashes, and no rows a sentence in its place.
+    """Return any small table; missing values are dashes, fractions have four digits, and no rows are a sentence.
 
     ``under``: a column to group rows by, its texts as headings.
     """
@@ -287,13 +287,14 @@ def plain_table(rows: pd.DataFrame, title: str, note: str = "", under: str | Non
         return Nothing(of=(title,))
     named = rows.apply(lambda column: column if is_numeric_dtype(column) else column.map(spelled_out))
     named = named.rename(columns=lambda name: heading(str(name)))
+    fractions = [heading(str(name)) for name, column in rows.items() if is_float_dtype(column)]
     table = (
         GT(named, groupname_col=under and heading(under))
+        .fmt(_fraction, columns=fractions)
         .tab_header(title=title)
         .sub_missing(missing_text="-")
-        .tab_options(table_font_size="13px", data_row_padding="4px")
+        .tab_options(table_font_size="13px", data_row_padding="4px", table_margin_left="0px")
         .opt_align_table_header(align="left")
-        .tab_options(table_margin_left="0px")
     )
     widest_em = _FIRST_EM  # it stays in sight, so it leaves room for the others
     for name, column in rows.drop(columns=under or []).items():
@@ -303,6 +304,11 @@ def plain_table(rows: pd.DataFrame, title: str, note: str = "", under: str | Non
             table = table.tab_style(style.css(least), loc.column_labels(columns=heading(str(name))))
         widest_em = _WIDEST_EM
     return table.tab_source_note(note) if note else table
+
+
+def _fraction(value: Any) -> str:
+    text = "-" if pd.isna(value) else stats.significant(float(value), 4)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 _SHORT, _FIRST_EM, _WIDEST_EM = 14, 7.0, 13.0

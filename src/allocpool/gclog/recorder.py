@@ -7,8 +7,8 @@ log costs time inside one of the two intervals but not the other: microseconds f
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 
@@ -20,27 +20,13 @@ _COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
-class Recording:
-    """What Flight Recorder reports of one run: tables of `_COLUMNS`, times on the clock of the log (CLOCK_MONOTONIC).
-
-    ``within_ns``: the bounds of the recording.
-    """
-
-    runtime: int
-    collector: str
-    within_ns: tuple[int, int]
-    pauses: pd.DataFrame
-    heap: pd.DataFrame
-    stalls: pd.DataFrame
-    safepoints: pd.DataFrame
-
-
-def read_recording(path: Path) -> Recording:
-    """Return a record as the golden runs store it next to their log (JSON)."""
+def read_recording(path: Path) -> SimpleNamespace:
+    """Return what Flight Recorder reports of one run, as golden runs store it next to their log (JSON): ``runtime``,
+    ``collector``, ``within_ns`` (the bounds of the recording), and tables of `_COLUMNS`, times on the clock of the log
+    (CLOCK_MONOTONIC)."""
     record = json.loads(path.read_text())
     tables = {name: pd.DataFrame(record[name], columns=columns) for name, columns in _COLUMNS.items()}
-    return Recording(record["runtime"], record["collector"], tuple(record["within_ns"]), **tables)
+    return SimpleNamespace(**record | tables)
 
 
 def within(rows: pd.DataFrame, bounds_ns: tuple[int, int]) -> pd.DataFrame:

@@ -158,8 +158,7 @@ class Stated(_Cells):
     interval_ns: _Interval
 
 
-AT_STATED = 5
-"""Trials of such a cell at that interval: the last of its ``blocks``."""
+AT_STATED = 5  # trials of such a cell at that interval: the last of its blocks
 
 
 class RealtimeProfile(StudyProfile):
