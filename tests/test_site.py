@@ -64,7 +64,7 @@ def displayed(show: Callable[[], None]) -> list[Any]:
 
 
 ROWS = pd.DataFrame(
-    {"configuration": ["heap / G1 / 25", "C++ flat"], **{f"case {n}": [1.5 * n, 2.5] for n in range(12)}}
+    {"configuration": ["heap / G1 / 25", "C++ flat"], **{f"case {n}": [1.23456 * n, 2.5] for n in range(12)}}
 )
 LINE = pd.DataFrame({"series": ["pool"] * 2, "x": [1, 2], "y": [3, 4]})
 CAPTION = "Cost of a packet. One dot per trial."
@@ -88,7 +88,7 @@ def shown() -> list[Any]:
     drawing = style.finish(grid, "A line that rises from 3 to 4.")
     picture, caption = displayed(lambda: notebook.figure(drawing, CAPTION))
     wide = tables.plain_table(ROWS, "A wide table")
-    assert isinstance(wide, GT)
+    assert isinstance(wide, GT) and ">1.235<" in wide.as_raw_html() and ">2.5<" in wide.as_raw_html()
     bundles = picture, {"text/markdown": caption.data}, notebook._table_bundle(wide), judged()._repr_mimebundle_()
     return [v4.new_output("display_data", bundle) for bundle in bundles]
 
