@@ -238,7 +238,6 @@ def test_delimiter_decimal_comma_and_byte_order_mark_are_recognised(
         (hyperfine(("a", [1, 2])), "one side only"),
         (hyperfine(("a", [1, 2]), ("b", [0, 1])), "b is left out: 0 is not a positive number"),
         (hyperfine(("a", [1, math.nan]), ("b", [1, 1])), "nan is not a positive number"),
-        (hyperfine(("a", []), ("b", [])), "has no trial"),
         ('{"results": [{"command": "a", "times": [true, "x", null, 1' + "0" * 400 + "]}]}", "one side only"),
     ],
 )  # fmt: skip

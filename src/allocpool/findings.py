@@ -129,7 +129,7 @@ def answer(measured: Measured) -> str:
     found = headlines(measured)
     if not found:
         return "**Not measured.** Nothing has been measured both allocating and with a pool yet."
-    long = batch_story.compared_with_minutes(measured.batch, batch_story.minutes_of_host(measured.batch))
+    long = batch_story.compared_with_minutes(measured.batch, batch_claims.minutes_of_host(measured.batch))
     doubts = batch_story.doubts(measured.rungs, long)
     return "  \n".join([*(each.text for each in found), *filter(None, [doubts]), by_size.sizes(measured.rungs)])
 

@@ -18,7 +18,7 @@ from allocpool.decisions import compare
 from allocpool.evidence import claims, reference
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, Missing, Ordering, Verdict
 from allocpool.evidence.declared import Cell, Cells, claims_of
-from allocpool.evidence.trials import NOT_PART, records
+from allocpool.evidence.trials import NOT_PART, counted, records
 from allocpool.packets.cells import with_cost
 from allocpool.packets.comparisons import PUBLISHED, batch_cells
 from allocpool.packets.labels import names_in
@@ -159,8 +159,14 @@ def of_today(*trials: pd.DataFrame) -> list[Verdict]:
     return claims.evaluate(TODAY, every[((every["window"] == "whole") | nothing).fillna(False)])
 
 
+def minutes_of_host(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the steady trials of profile ``article`` at the published sizes, of the machine of ``trials``."""
+    found = counted(hosts.tables_of_hosts("batch", PROFILE).get("trials", trials.iloc[:0]))
+    return found[found["host_id"].isin(set(trials["host_id"])) & found["warm_up"].notna() & (found["scale"] == 1)]
+
+
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
     """Return the verdicts of a campaign as its page and the first page show them: published claims on a campaign that
     has the published collectors, then our own."""
     trials = tables["trials"]
-    return [*evaluate(judged_on(trials)), *of_today(trials)]
+    return [*evaluate(judged_on(trials)), *of_today(trials, minutes_of_host(trials))]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import decisions
-from allocpool.campaign import hosts, store
+from allocpool.campaign import store
 from allocpool.evidence.trials import counted, finished, records, spelled_out
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
@@ -21,7 +21,6 @@ from allocpool.packets.labels import names_in
 from allocpool.packets.specs import SETTINGS, Configuration
 from allocpool.packets.tables import options_grid, options_table
 from allocpool.runtimes.flags import Flag, explained_flags
-from allocpool.studies.batch.claims import PROFILE
 from allocpool.studies.batch.study import STUDY, BatchProfile
 from allocpool.studies.your_workload.sizes import parse_sizes
 from allocpool.studies.your_workload.specs import heap_live_mb
@@ -104,12 +103,6 @@ def flags_table(profile: BatchProfile) -> pd.DataFrame:
 
 
 _CELL = ["configuration", "case"]
-
-
-def minutes_of_host(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the steady trials of profile ``article`` at the published sizes, of the machine of ``trials``."""
-    found = counted(hosts.tables_of_hosts("batch", PROFILE).get("trials", trials.iloc[:0]))
-    return found[found["host_id"].isin(set(trials["host_id"])) & found["warm_up"].notna() & (found["scale"] == 1)]
 
 
 def _ratios(trials: pd.DataFrame) -> pd.DataFrame:
