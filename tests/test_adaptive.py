@@ -192,6 +192,7 @@ def test_the_last_trials_of_a_cell_are_at_the_interval_that_its_source_states() 
         ({"changed": [{**CHANGED[0], "heap_factor": 1}]}, "has nothing changed: give one thing"),
         ({"changed": [{**CHANGED[0], "configurations": ["cpp/flat"]}]}, "heap_factor belongs to Java"),
         ({"changed": [{**CHANGED[1], "queue_factor": 1e3}]}, "queue_factor"),
+        ({"stated": [{**CHANGED[2], "interval_ns": 9}]}, "is none of configurations"),
         ({"cap_seconds": 0.3, "full_seconds": 0.3, "major_collections": 0}, "give a longer cap"),
     ],
 )

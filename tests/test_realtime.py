@@ -243,7 +243,6 @@ def test_a_consumer_that_counts_a_tick_more_than_it_took_is_found(
     ("text", "names"),
     [
         (f"{REALTIME} interval_ns=1000 seconds=1 input_queue_ms=0.0001", "a queue of 0 ticks: it must hold 1 to"),
-        (f"{REALTIME} interval_ns=1 seconds=1 input_queue_ms=10000", "it must hold 1 to 268435391"),
         (
             f"{REALTIME} interval_ns=1000 seconds=0.5 input_queue_ms=1000",
             "input_queue_ms 1000 is longer than its trial of 0.5 s: give at most 500, or seconds of at least 1",

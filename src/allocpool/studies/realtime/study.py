@@ -213,6 +213,11 @@ class RealtimeProfile(StudyProfile):
                     f"{text} {', '.join(alone)} is compared with nothing, and trials are placed to compare two cells: "
                     f"name another strategy that it has, or another configuration in {language} that has this"
                 )
+        stated = {key for part in self.stated for key in part.configurations}
+        if unknown := sorted(stated - set(self.configurations)):
+            raise ValueError(
+                f"stated: {unknown[0]} is none of configurations: {', '.join(self.configurations) or 'none'}"
+            )
         return self
 
     @model_validator(mode="after")
@@ -397,7 +402,7 @@ def _first_of_map(part: MapPart) -> Iterator[Planned]:
 
 
 def _stated_ns(profile: RealtimeProfile, cell: specs.RealtimeSpec, block: int) -> float | None:
-    if not profile.blocks - AT_STATED <= block < profile.blocks:
+    if not max(1, profile.blocks - AT_STATED) <= block < profile.blocks:
         return None
     place = cell.configuration.key, cell.strategy, cell.case
     of = (e.interval_ns for e in profile.stated if place in itertools.product(e.configurations, e.strategies, e.cases))
