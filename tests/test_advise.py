@@ -486,7 +486,7 @@ def test_recordings_of_each_release(release: int, program: Path) -> None:
     assert (found.runtime, found.collector, found.heap_mb) == (release, "g1", 64)
     assert found.seconds == pytest.approx(summary["Duration"], abs=1.0)
     allocated_mb = (found.allocation_mb_per_s or 0.0) * found.seconds
-    assert allocated_mb == pytest.approx(600_000 * 2016 / 2**20, rel=0.5), "samples, throttled on a busy machine"
+    assert 0 < allocated_mb < 1.1 * 600_000 * 2016 / 2**20, "what follows the last sample is in none"
     assert summary["jdk.GarbageCollection"] == found.collections > 10
 
 
