@@ -22,9 +22,18 @@ from allocpool.errors import from_validation
 from allocpool.packets.batch import Selection, Sizes, plan_block
 from allocpool.packets.labels import READABLE, labelled
 from allocpool.packets.specs import ConfigurationKey
+from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.your_workload import claims
+from allocpool.studies.your_workload.design import heap_mb_at, workload_at
 from allocpool.studies.your_workload.measurement import MessagesMeasurement
-from allocpool.studies.your_workload.specs import LAYOUTS, STRATEGIES, MessagesSpec, Strategy, configuration_of
+from allocpool.studies.your_workload.specs import (
+    LAYOUTS,
+    STRATEGIES,
+    MessagesSpec,
+    Strategy,
+    configuration_of,
+    heap_live_mb,
+)
 from allocpool.studies.your_workload.tables import SCHEMAS, cost_of, summarise_messages, tidy_messages
 from allocpool.trial.spec import TrialSpec
 
@@ -44,20 +53,33 @@ class PacketsPart(BaseModel):
     blocks: int = Field(default=1, ge=1, le=1000)
 
 
+class DesignPart(BaseModel):
+    """A workload a point, each with every strategy on every configuration, once: see `design`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    points: int = Field(ge=1, le=2**12)
+    java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
+    cpp: tuple[str, ...] = Field(default=(), description="allocators")
+
+
 class YourProfile(StudyProfile):
     """Named workloads, each with every strategy that goes with it, on every configuration."""
 
-    workloads: dict[str, dict[str, Any]] = Field(min_length=1, description="settings of mode messages by a name")
+    workloads: dict[str, dict[str, Any]] = Field(description="settings of mode messages by a name")
     java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
     cpp: tuple[str, ...] = Field(default=(), description="allocators")
     strategies: tuple[Strategy, ...] = Field(min_length=1)
     seconds: float = Field(gt=0, le=3600)
     warmup_seconds: float = Field(ge=0, le=600)
     as_packets: PacketsPart | None = Field(default=None, description="the article's packets by their own study's code")
+    design: DesignPart | None = Field(default=None, description="workloads that fill the space of those that ask knows")
 
     @model_validator(mode="after")
     def _makes_trials(self) -> YourProfile:
-        if not self.java and not self.cpp:
+        if not self.workloads and not self.design:
+            raise ValueError("give workloads: {NAME: {KEY: VALUE}}, or design: {points: N, java: [...], cpp: [...]}")
+        if self.workloads and not self.java and not self.cpp:
             raise ValueError("give java: [LAYOUT/COLLECTOR/RUNTIME, ...] or cpp: [ALLOCATOR, ...]")
         for name, workload in self.workloads.items():
             if stated := [key for key in workload if key in _OWN]:
@@ -79,13 +101,17 @@ class YourProfile(StudyProfile):
         """Yield settings of a trial for each configuration: the workload's own, or the profile's."""
         has_own = any(key in workload for key in _CONFIGURATIONS)
         java, cpp = (workload.get(key, ()) for key in _CONFIGURATIONS) if has_own else (self.java, self.cpp)
-        for words in java:
-            parts = words.split("/")
-            if len(parts) != 3 or not parts[2].isdigit():
-                raise ValueError(f"{words!r} is not LAYOUT/COLLECTOR/RUNTIME, for example array/g1/25")
-            yield {"language": "java", "layout": parts[0], "collector": parts[1], "runtime": int(parts[2])}
-        for allocator in cpp:
-            yield {"language": "cpp", "allocator": allocator}
+        yield from _settings_of(java, cpp)
+
+
+def _settings_of(java: Sequence[str], cpp: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for words in java:
+        parts = words.split("/")
+        if len(parts) != 3 or not parts[2].isdigit():
+            raise ValueError(f"{words!r} is not LAYOUT/COLLECTOR/RUNTIME, for example array/g1/25")
+        yield {"language": "java", "layout": parts[0], "collector": parts[1], "runtime": int(parts[2])}
+    for allocator in cpp:
+        yield {"language": "cpp", "allocator": allocator}
 
 
 def _offered(strategy: Strategy, language: str, workload: dict[str, Any]) -> bool:
@@ -108,11 +134,24 @@ def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec
                 )  # fmt: skip
 
 
+def _specs_of_design(profile: YourProfile, part: DesignPart, point: int) -> Iterator[MessagesSpec]:
+    workload, over_live = workload_at(point, part.points)
+    times = {"seconds": profile.seconds, "warmup_seconds": profile.warmup_seconds, "block": point}
+    for configuration in _settings_of(part.java, part.cpp):
+        own = {**times, **configuration, **workload}
+        if configuration["language"] == "java":  # one heap for both sides: that of the pool, which holds more
+            pool = MessagesSpec(strategy="pool", **own).model_dump()
+            smallest_mb = collector_named(configuration["collector"]).smallest_heap_mb
+            own["heap_mb"] = heap_mb_at(heap_live_mb(pool), over_live, smallest_mb)
+        yield from (MessagesSpec(strategy=strategy, **own) for strategy in profile.strategies)
+
+
 def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
-    """Return every workload with every strategy on every configuration, and the article's packets, block by block."""
+    """Return every workload with every strategy on every configuration, the article's packets, block by block, and the
+    design, point by point."""
     planned, part = [], profile.as_packets
     of_packets = part.blocks if part else 0
-    for block in range(max(of_packets, *map(profile.blocks_of, profile.workloads))):
+    for block in range(max(of_packets, *map(profile.blocks_of, profile.workloads), 0)):
         names = [name for name in profile.workloads if block < profile.blocks_of(name)]
         specs = dict.fromkeys(spec for name in names for spec in _specs(profile, name, block))
         planned += [Planned(spec, spec.impossible()) for spec in specs]
@@ -122,6 +161,9 @@ def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
             planned += plan_block(
                 Sizes(blocks=part.blocks, scale=part.scale, **same), Selection.model_validate(selection), block
             )
+    if design := profile.design:
+        specs = (spec for point in range(design.points) for spec in _specs_of_design(profile, design, point))
+        planned += [Planned(spec, spec.impossible()) for spec in specs]
     return planned
 
 
