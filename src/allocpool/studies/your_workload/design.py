@@ -1,4 +1,4 @@
-"""The space-filling design behind `ask`: a workload a point of a Sobol sequence, any beginning of which fills the space.
+"""The space-filling design behind `ask`: a workload a point of a Sobol sequence, any start of which fills the space.
 
 Sobol 1967, scrambled as Owen 1995, by scipy. What is drawn is what a reader states; the heap follows from what lives.
 """
@@ -47,7 +47,7 @@ def workload_at(point: int, points: int) -> tuple[dict[str, Any], float]:
     of_bytes, of_alive, of_store, of_kept, of_touched, of_temporaries, of_live, of_heap = _draws(points)[point]
     size = round(_between(SMALLEST_BYTES, LARGEST_BYTES, of_bytes))
     most = min(MOST_ALIVE, MOST_ALIVE_MB * 2**20 // size)
-    alive = round(_between(1, most, of_alive))
+    alive = round(_between(1, most, of_alive**0.75))  # more of those where much lives: there the sides differ
     in_store = _or_none(1 / 3, of_store)
     kept_count = 0 if in_store is None else max(1, round(alive * in_store))
     temporaries, live = _or_none(1 / 4, of_temporaries), _or_none(1 / 3, of_live)
