@@ -31,6 +31,7 @@ LAYERS = (
         "bench",
         "compare",
         "advise",
+        "ask",
         "site",
         "fleet",
         "cli",

@@ -33,6 +33,7 @@ _MINUTES = click.option("--minutes", metavar="M", help="Total budget over all ru
 
 _ELSEWHERE = {
     "advise": ("allocpool.advise:advise_command", "Answer for your program: allocate its messages, or pool them?"),
+    "ask": ("allocpool.ask.command:ask_command", "Answer at once for your program, predicted, with the error."),
     "bench": ("allocpool.bench:bench_command", "Measure a part of the instrument."),
     "compare": (
         "allocpool.compare.command:compare_command",

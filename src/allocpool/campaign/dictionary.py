@@ -26,6 +26,7 @@ _INTRODUCTION = """# Data
 | `shipped/hosts/HOST/PROFILE/STUDY/` | the same of other machines, which pages compare with these | yes |
 | `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
 | `simulated/` | error rates of the judge, by simulation: `python -m allocpool.studies.instrument.proof` | yes |
+| `ask/` | the model of `ask` and the record of its predictions: `python -m allocpool.ask.fit` | yes |
 | `checked/` | advice (`bench advice`), page 09's example (`advise --save`), A/A of `compare`, searches and fits | yes |
 
 `allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` and `questions.parquet`
@@ -37,7 +38,7 @@ are readings of CLOCK_MONOTONIC.
 This page and `datapackage.json` are generated from the schemas: `python -m allocpool.campaign.dictionary`.
 """
 
-_OF_CSV = ("reference", "simulated", "checked")
+_OF_CSV = ("reference", "simulated", "ask", "checked")
 """Folders of tables that no schema checks."""
 _PARQUET = "application/vnd.apache.parquet"
 _TYPES = {"b": "boolean", "i": "integer", "f": "number", "O": "string"}

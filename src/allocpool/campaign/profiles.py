@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from allocpool import home
 from allocpool.campaign.registry import STUDY_NAMES
-from allocpool.campaign.study import Study, StudyProfile
+from allocpool.campaign.study import PROFILE_NAME, Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.files import read_regular
 from allocpool.runtimes.discovery import newest_runtime
@@ -23,21 +23,23 @@ from allocpool.runtimes.discovery import newest_runtime
 _NEWEST = re.compile(r"(?<=/)newest(?=/|$)")
 
 
+FINDINGS = "00_findings"
+"""Notebook whose settings name the studies of a profile's findings."""
+
+
 def names() -> tuple[str, ...]:
-    """Return the names of the profiles, one per folder of ``papermill-configs/``, the smallest first."""
+    """Return the names of the profiles of all studies, folders of ``papermill-configs/``, the smallest first. A folder
+    without settings of the findings is a profile of single studies."""
     order = ("smoke", "quick", "standard", "article")
-    folders = {path.name for path in (home.home() / "papermill-configs").iterdir() if path.is_dir()}
+    folders = {path.parent.name for path in (home.home() / "papermill-configs").glob(f"*/{FINDINGS}.yaml")}
     return (*(name for name in order if name in folders), *sorted(folders - set(order)))
 
 
 def check(profile: str) -> None:
-    """Check that there is such a profile; UserError, which names those that there are, otherwise."""
-    if profile not in names():
+    """Check that there is such a profile, of all studies or of single ones; UserError, which names those of all,
+    otherwise."""
+    if not PROFILE_NAME.fullmatch(profile) or not (home.home() / "papermill-configs" / profile).is_dir():
         raise unknown_choice("profile", profile, names())
-
-
-FINDINGS = "00_findings"
-"""Notebook whose settings name the studies of a profile's findings."""
 
 
 def studies_of(profile: str) -> tuple[str, ...]:
@@ -64,7 +66,8 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
         UserError: no such profile, or a key or a value that is not valid; names the valid ones.
     """
     folder, file = home.home() / "papermill-configs", f"{study.notebook}.yaml"
-    valid = [name for name in names() if (folder / name / file).exists()]
+    single = sorted(path.parent.name for path in folder.glob(f"*/{file}"))
+    valid = [name for name in dict.fromkeys((*names(), *single)) if name in single]
     if profile not in valid:
         raise unknown_choice(f"profile of study {study.name}", profile, valid)
     settings = _with_numbers(_read_settings(folder / profile / file))

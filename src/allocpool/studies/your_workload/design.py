@@ -34,7 +34,7 @@ def _draws(points: int) -> list[list[float]]:
 
 def _between(low: float, high: float, u: float) -> float:
     """Return the value at ``u`` of a range whose logarithm is uniform."""
-    return low * (high / low) ** u
+    return float(low * (high / low) ** u)
 
 
 def _or_none(part_without: float, u: float) -> float | None:

@@ -162,8 +162,8 @@ def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
                 Sizes(blocks=part.blocks, scale=part.scale, **same), Selection.model_validate(selection), block
             )
     if design := profile.design:
-        specs = (spec for point in range(design.points) for spec in _specs_of_design(profile, design, point))
-        planned += [Planned(spec, spec.impossible()) for spec in specs]
+        of_design = (spec for point in range(design.points) for spec in _specs_of_design(profile, design, point))
+        planned += [Planned(spec, spec.impossible()) for spec in of_design]
     return planned
 
 

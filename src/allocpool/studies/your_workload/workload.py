@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple, get_args
@@ -256,9 +257,10 @@ _TYPED: dict[str, Setting] = {name: extra["setting"] for name, extra in _EXTRA.i
 SETTINGS = {one.key: one for one in _TYPED.values()}
 
 
-def checked(workload: Workload) -> Workload:
-    """Return the workload, if this machine and its heap have room for it; UserError with the nearest that has."""
-    available_mb, heap_mb = available_memory_mb(), workload.heap_mb
+def checked(workload: Workload, anywhere: bool = False) -> Workload:
+    """Return the workload, if this machine and its heap have room for it; UserError with the nearest that has.
+    ``anywhere``: on a machine of any size."""
+    available_mb, heap_mb = sys.maxsize if anywhere else available_memory_mb(), workload.heap_mb
     if workload.layout == "malloc":
         _room_for(workload, available_mb, 1, "the machine's free memory", "")
         return workload
@@ -303,10 +305,13 @@ def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting:
     )
 
 
-def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = None, trace: Any = None) -> Workload:
+def understood(
+    given: Mapping[str, object], guessed: Mapping[str, str] | None = None, trace: Any = None, anywhere: bool = False
+) -> Workload:
     """Return the workload of these parameters, each a word as in the shell; ``guessed``: what a recording of the
-    program gives, where nothing is given; ``trace``: a prepared capture, which replaces rate and sizes. UserError, one
-    line, for an unknown parameter, a word that is not valid, or what can't be."""
+    program gives, where nothing is given; ``trace``: a prepared capture, which replaces rate and sizes; ``anywhere``:
+    it need not fit into this machine. UserError, one line, for an unknown parameter, a word that is not valid, or what
+    can't be."""
     for key in given:
         if key not in SETTINGS:
             near = get_close_matches(key, SETTINGS, 1)
@@ -330,7 +335,7 @@ def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = 
     values |= {"warmup_s": values["trial_s"] / 2, "mean_bytes": mean_bytes(values["sizes"])}
     _refuse(values)
     values["collector"] = "" if values["layout"] == "malloc" else values["collector"]
-    workload = checked(_with_direct_memory(Workload(**{"direct_mb": 0, **values})))
+    workload = checked(_with_direct_memory(Workload(**{"direct_mb": 0, **values})), anywhere)
     for strategy in workload.strategies:
         if reason := workload.spec_of(Cell(workload.collectors[0], strategy, workload.rate_per_s), 0).impossible():
             raise UserError(reason)

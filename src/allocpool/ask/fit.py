@@ -1,0 +1,213 @@
+"""Make the file of `ask` and its record from the shipped design: ``python -m allocpool.ask.fit``.
+
+The record predicts every workload from models that never saw it: tenths of the workloads are left out in turn, and
+everything is fitted anew without them, hyperparameters, residuals and quantile too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from allocpool.ask import model as ask
+from allocpool.ask.model import FEATURES, OF_CPP, Model, Neighbour, Question
+from allocpool.ask.pairs import CONFIGURATIONS, pairs, question_of_workload
+from allocpool.campaign import hosts, store
+from allocpool.decisions import EFFECT
+from allocpool.files import write_atomically
+from allocpool.studies.your_workload import check, design
+from allocpool.studies.your_workload.workload import understood
+
+PROFILE, STUDY = "ask", "your_workload"
+RECORD = "record.csv"
+LEFT_OUT, OTHER_HOST, AT_LENGTH = "left out", "other host", "at length"
+"""Kinds of rows of the record: workloads of the design, and what hosts measured that the model never saw."""
+COVERED = 0.95
+_FOLDS = 10
+_MOST = 32.0
+"""A ratio counts as this when a process is fitted: one heap that is all but full would bend everything near it."""
+_RANGES: dict[str, tuple[float, float]] = {
+    "bytes": (design.SMALLEST_BYTES, design.LARGEST_BYTES),
+    "in_flight": (0, design.MOST_ALIVE),
+    "kept_count": (0, design.MOST_ALIVE),
+    "kept_share": design.KEPT_SHARES,
+    "filled_share": design.TOUCHED_SHARES,
+    "read_share": design.TOUCHED_SHARES,
+    "temporaries": (0, design.TEMPORARY_BYTES[1] // 64),
+    "live_mb": (0.0, design.LIVE_MB[1]),
+    "heap_over_live": design.HEAP_OVER_LIVE,
+}
+
+
+def fit(configuration: str, workloads: list[Neighbour], host_sd: float = 0.0) -> Model:
+    """Return the process fitted to these workloads, with its residuals left out one at a time (Rasmussen and Williams
+    2006, eq. 5.12)."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+    names = OF_CPP if configuration == "cpp" else tuple(FEATURES)
+    places = np.array([[FEATURES[name](each.question) for name in names] for each in workloads])
+    ratios = np.clip(np.log([each.ratio for each in workloads]), -math.log(_MOST), math.log(_MOST))
+    mean, scale = float(ratios.mean()), places.std(axis=0) + 1e-9
+    kernel = ConstantKernel(0.2, (1e-3, 1e2)) * Matern(scale * 2, [(s / 5, s * 100) for s in scale], nu=2.5)
+    kernel += WhiteKernel(1e-2, (1e-5, 1.0))
+    process = GaussianProcessRegressor(kernel, random_state=1).fit(places, ratios - mean)
+    found = process.kernel_
+    amplitude, lengths = found.k1.k1.constant_value, found.k1.k2.length_scale
+    inverse = np.linalg.inv(found(places) + 1e-10 * np.eye(len(places)))
+    left_out = inverse @ (ratios - mean) / np.diag(inverse)
+    alike = (found.k1(places)) / amplitude
+    residuals = np.abs(left_out)
+    scores = []
+    for i in range(len(workloads)):
+        others = np.arange(len(workloads)) != i
+        scores.append(residuals[i] / ask.spread(alike[i][others], residuals[others].tolist()))
+    at = min(1.0, math.ceil((len(scores) + 1) * COVERED) / len(scores))
+    return Model(
+        label=CONFIGURATIONS[configuration], features=names, lengths=_rounded(lengths), mean=_short(mean),
+        weights=_rounded(amplitude * (inverse @ (ratios - mean))), residuals=_rounded(residuals),
+        quantile=_short(float(np.quantile(scores, at, method="higher"))), workloads=tuple(workloads), host_sd=host_sd,
+        margin=EFFECT, ranges=_RANGES | {"live_in_mb": (0.0, max(each.question.live_in_mb for each in workloads))},
+    )  # fmt: skip
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.7g}")
+
+
+def _rounded(values: Any) -> tuple[float, ...]:
+    return tuple(_short(float(value)) for value in np.atleast_1d(values))
+
+
+def left_out(configuration: str, workloads: list[Neighbour]) -> Iterator[tuple[Neighbour, Model]]:
+    """Yield every workload with a model of the other tenths."""
+    order = np.random.default_rng(1).permutation(len(workloads))
+    for fold in range(_FOLDS):
+        held = set(order[fold::_FOLDS].tolist())
+        model = fit(configuration, [each for i, each in enumerate(workloads) if i not in held])
+        yield from ((workloads[i], model) for i in sorted(held))
+
+
+def boosted(configuration: str, workloads: list[Neighbour]) -> float:
+    """Return the root mean square error of gradient boosting on the same tenths, to compare the process with."""
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    names = OF_CPP if configuration == "cpp" else tuple(FEATURES)
+    places = np.array([[FEATURES[name](each.question) for name in names] for each in workloads])
+    ratios = np.log([each.ratio for each in workloads])
+    order, errors = np.random.default_rng(1).permutation(len(workloads)), []
+    for fold in range(_FOLDS):
+        held = order[fold::_FOLDS]
+        kept = np.setdiff1d(order, held)
+        trees = GradientBoostingRegressor(n_estimators=300, learning_rate=0.03, max_depth=3, random_state=1)
+        errors += (trees.fit(places[kept], ratios[kept]).predict(places[held]) - ratios[held]).tolist()
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def _row(about: dict[str, Any], configuration: str, host: str, found: Neighbour, model: Model) -> dict[str, Any]:
+    ratio, low, high = model.predicted(found.question, of_file=about["kind"] == LEFT_OUT)
+    outside = "; ".join(model.outside(found.question))
+    return {
+        **about, "configuration": configuration, "host_id": host, **vars(found.question), "alloc_ns": found.alloc_ns,
+        "pool_ns": found.pool_ns, "measured": found.ratio, "expected": ratio, "low": low, "high": high,
+        "answer": ask.UNDECIDED if outside else model.side(low, high), "outside": outside,
+    }  # fmt: skip
+
+
+def rows_of(trials: pd.DataFrame) -> list[Any]:
+    """Return trials as `pairs` takes them."""
+    return trials.astype(object).where(trials.notna(), None).to_dict("records")
+
+
+def elsewhere(host: str) -> Iterator[tuple[dict[str, Any], str, str, Neighbour]]:
+    """Yield what other hosts measured, workloads of profile ``standard`` and those of `check` at length: the first
+    columns of a row of the record, then configuration, host and workload."""
+    for configuration, other, pair in pairs(rows_of(hosts.tables_of_hosts(STUDY, "standard")["trials"])):
+        if other != host:
+            yield {"kind": OTHER_HOST}, configuration, other, pair
+    for row in check.load().to_dict("records"):
+        work = understood(check.WORKLOADS[row["workload"]], anywhere=True)
+        if work.layout == "array" and work.collector in CONFIGURATIONS and row["host_id"] != host:
+            # Of these the ratio alone is stored.
+            pair = Neighbour(question_of_workload(work), row["long_ratio"], 1.0, 0.0, 0.0)
+            about = {"kind": AT_LENGTH, "workload": row["workload"], "at_length": row["at_length"]}
+            yield about, work.collector, row["host_id"], pair
+
+
+def main() -> None:
+    tables, about = store.stored(STUDY, PROFILE)
+    if about is None:
+        raise SystemExit(f"profile {PROFILE} of study {STUDY} has no results")
+    rows, models, errors = [], {}, {}
+    measured = pairs(rows_of(tables["trials"]))
+    host = measured[0][1]
+    for configuration in CONFIGURATIONS:
+        workloads = [found for name, _, found in measured if name == configuration]
+        rows += [_row({"kind": LEFT_OUT}, configuration, host, *pair) for pair in left_out(configuration, workloads)]
+        models[configuration] = fit(configuration, workloads)
+        errors[configuration] = boosted(configuration, workloads)
+    others = list(elsewhere(host))
+    host_sd = _host_sd(models, others)
+    models = {name: replace(model, host_sd=host_sd) for name, model in models.items()}
+    rows += [_row(about_row, name, other, found, models[name]) for about_row, name, other, found in others]
+    folder = ask.path().parent
+    folder.mkdir(exist_ok=True)
+    pd.DataFrame(rows).to_csv(folder / RECORD, index=False, float_format="%.6g")
+    write_atomically(ask.path(), json.dumps(_stored(models, errors, about)) + "\n")
+
+
+def _host_sd(models: Mapping[str, Model], others: list[tuple[dict[str, Any], str, str, Neighbour]]) -> float:
+    """Return by how much a host is off as a whole, as a logarithm: the root mean square over hosts and configurations
+    of the mean error there; 0 without other hosts."""
+    errors = pd.DataFrame(
+        [(name, other, math.log(found.ratio) - models[name].expected(found.question)[0])
+         for _, name, other, found in others if not any(models[name].outside(found.question))],
+        columns=["configuration", "host_id", "error"],
+    )  # fmt: skip
+    means = errors.groupby(["configuration", "host_id"])["error"].mean()
+    return _short(float(np.sqrt((means**2).mean()))) if len(means) else 0.0
+
+
+def _stored(
+    models: Mapping[str, Model], boosted_errors: Mapping[str, float], about: Mapping[str, Any]
+) -> dict[str, Any]:
+    columns = list(Question.__dataclass_fields__)
+    plain = {}
+    for name, model in models.items():
+        own = {key: getattr(model, key) for key in (
+            "label", "features", "lengths", "mean", "weights", "residuals", "quantile", "host_sd", "ranges",
+        )}  # fmt: skip
+        own["workloads"] = [
+            [*vars(each.question).values(), *(_short(value) for value in (each.alloc_ns, each.pool_ns)),
+             each.alloc_gc_share, each.pool_gc_share] for each in model.workloads
+        ]  # fmt: skip
+        plain[name] = own
+    return {
+        "host": {key: about["host"][key] for key in ("cpu_model", "logical_cores")},
+        "measured_utc": about["last_trial_utc"], "margin": EFFECT, "columns": columns,
+        "boosted_rms_error": {name: _short(value) for name, value in boosted_errors.items()}, "configurations": plain,
+    }  # fmt: skip
+
+
+def alternatives(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the root mean square error of the logarithm of the ratio, of workloads left out, by configuration: the
+    process's, gradient boosting's, and that of the mean."""
+    boosted_errors = json.loads(ask.path().read_text(encoding="utf-8"))["boosted_rms_error"]
+    held = rows[rows["kind"] == LEFT_OUT]
+    found = []
+    for name, label in CONFIGURATIONS.items():
+        own = held[held["configuration"] == name]
+        logs, off = np.log(own["measured"]), np.log(own["measured"] / own["expected"])
+        rms = {"gaussian process": float(np.sqrt((off**2).mean())), "gradient boosting": boosted_errors[name]}
+        found.append({"configuration": label, **rms, "the mean alone": float(logs.std())})
+    return pd.DataFrame(found)
+
+
+if __name__ == "__main__":
+    main()
