@@ -66,7 +66,7 @@ def made_up(noise: float = 0.0) -> list[Neighbour]:
     random = np.random.default_rng(3)
     found = []
     for question in drawn(100):
-        log = 0.2 * (math.log2(question.bytes) - 12) - 0.3 * math.log2(question.heap_mb / question.live_in_mb)
+        log = 0.2 * (math.log2(question.bytes) - 12) - 0.3 * math.log2(question.heap_mb / (24 + question.live_in_mb))
         found.append(Neighbour(question, 100 * math.exp(log + noise * random.normal()), 100.0, 0.1, 0.1, 0.0))
     return found
 

@@ -182,10 +182,10 @@ def debated(found: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         except UserError as error:
             label, side, here = "", "can't run", str(error)
         rows.append({
-            "workload": each["title"], "where": f"[{each['where']}]({each['source']})",
-            "numbers": ", ".join(f"{key} {value}" for key, value in each["given"].items()),
-            "assumed by us": ", ".join(each["assumed"]), "concluded there": each["concluded"], "favours": each["side"],
-            "configuration": label, "ask": side, "allocation over pool": here,
+            "workload": each["title"], "ask": side, "allocation over pool": here, "there": each["side"],
+            "concluded there": each["concluded"], "where": f"[{each['where']}]({each['source']})",
+            "numbers": ", ".join(f"{key} {value.replace(',', ', ')}" for key, value in each["given"].items()),
+            "assumed by us": ", ".join(each["assumed"]), "configuration": label,
         })  # fmt: skip
     return pd.DataFrame(rows)
 
