@@ -193,6 +193,11 @@
       root.querySelector("input[data-for=heap]").disabled = cpp;
       if (!n) return;
       const q = question(n, cpp), model = models[name];
+      if (inPage) {
+        const words = new URLSearchParams({ configuration: name, ...Object.fromEntries(fields.map((f) => [f.name, f.value])) });
+        out("link").href = `#ask?${words}`;
+        history.replaceState(null, "", `#ask?${words}`);
+      }
       if (!fits(q)) {
         const needed = Math.ceil(poolLiveInMb(q) / HEAP_USED);
         complain(form.elements.heap, `${whole(poolLiveInMb(q))} MiB live with a pool: at least ${whole(needed)} MiB`);
@@ -216,11 +221,6 @@
         const points = model.curve(q, each);
         return points.length > 1 ? drawn(points, q[each], found, each) : "";
       }).join("");
-      if (inPage) {
-        const words = new URLSearchParams({ configuration: name, ...Object.fromEntries(fields.map((f) => [f.name, f.value])) });
-        out("link").href = `#ask?${words}`;
-        history.replaceState(null, "", `#ask?${words}`);
-      }
     };
 
     // A slider a field, by logarithm; where 0 is valid it is the left end.
