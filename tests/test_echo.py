@@ -245,7 +245,9 @@ def test_more_connections_than_the_machine_allows_are_refused(monkeypatch: pytes
 
 
 def test_a_profiled_trial_has_samples_and_no_cost(data: Path) -> None:
-    record = single.run_single(spec_of("java/buffered_reader:8192/platform/25", rate=8000, seconds=1.0, profiled=True))
+    record = single.run_single(
+        spec_of("java/buffered_reader:8192/platform/25", rate=30_000, seconds=3.0, profiled=True)
+    )
     assert (record.status, record.reason) == ("ok", None)
     tables = tidy_buffered_io([record])
     assert (len(tables["trials"]), len(tables["parts"]), cost_of(record)) == (0, 0, None)

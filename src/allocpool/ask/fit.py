@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -48,6 +49,7 @@ _RANGES: dict[str, tuple[float, float]] = {
 def fit(configuration: str, workloads: list[Neighbour], host_sd: float = 0.0) -> Model:
     """Return the process fitted to these workloads, with its residuals left out one at a time (Rasmussen and Williams
     2006, eq. 5.12)."""
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
@@ -57,7 +59,9 @@ def fit(configuration: str, workloads: list[Neighbour], host_sd: float = 0.0) ->
     mean, scale = float(ratios.mean()), places.std(axis=0) + 1e-9
     kernel = ConstantKernel(0.2, (1e-3, 1e2)) * Matern(scale * 2, [(s / 5, s * 100) for s in scale], nu=2.5)
     kernel += WhiteKernel(1e-2, (1e-5, 1.0))
-    process = GaussianProcessRegressor(kernel, random_state=1).fit(places, ratios - mean)
+    with warnings.catch_warnings():  # a length at its bound: that parameter does not matter
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        process = GaussianProcessRegressor(kernel, random_state=1).fit(places, ratios - mean)
     found = process.kernel_
     amplitude, lengths = found.k1.k1.constant_value, found.k1.k2.length_scale
     inverse = np.linalg.inv(found(places) + 1e-10 * np.eye(len(places)))
