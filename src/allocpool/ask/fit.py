@@ -162,7 +162,7 @@ def main() -> None:
     rows += [_row(about_row, name, other, found, models[name]) for about_row, name, other, found in others]
     folder = ask.path().parent
     folder.mkdir(exist_ok=True)
-    pd.DataFrame(rows).to_csv(folder / RECORD, index=False, float_format="%.6g")
+    pd.DataFrame(rows).to_csv(folder / RECORD, index=False, float_format="%.7g")
     write_atomically(ask.path(), json.dumps(_stored(models, errors, about)) + "\n")
 
 
