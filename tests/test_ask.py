@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from playwright.sync_api import sync_playwright
+from test_site import CHROMIUM, in_a_browser
 
 from allocpool import home
 from allocpool.ask import command, fit, model, page, pairs
@@ -24,7 +24,6 @@ from allocpool.errors import UserError
 from allocpool.studies.your_workload import design
 from allocpool.studies.your_workload.specs import MessagesSpec, heap_live_mb
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 USUAL = Question(512, 20_000, 0, 0.0, 1.0, 1.0, 3, 64, 16.0, 128)
 WORDS = {"bytes": "512", "in_flight": "20000", "kept": "6%", "for": "1s", "rate": "1e6", "heap": "256m"}
 
@@ -216,7 +215,7 @@ def test_debates_are_ten_with_a_source_and_a_row_each(data: Path) -> None:
     assert "can't run" not in set(page.debated(found)["ask"])
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: install chromium")
+@in_a_browser
 def test_a_browser_gives_the_figures_of_python(tmp_path: Path) -> None:
     file = tmp_path / "ask.html"
     script = (home.home() / "src" / "allocpool" / "ask" / "calculator.js").read_text(encoding="utf-8")

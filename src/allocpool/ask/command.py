@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -45,8 +44,7 @@ def asked(given: Mapping[str, object]) -> tuple[Workload, str, Answer]:
     workload = understood(words, anywhere=True)
     _refuse_unmeasured(workload)
     name = "cpp" if workload.layout == "malloc" else workload.collector
-    own = [(question, math.log(pair.ratio)) for configuration, question, pair in here() if configuration == name]
-    model = load(name, own)
+    model = load(name, here(name))
     return workload, model.label, model.answer(question_of_workload(workload))
 
 

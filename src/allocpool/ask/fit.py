@@ -40,7 +40,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "kept_share": design.KEPT_SHARES,
     "filled_share": design.TOUCHED_SHARES,
     "read_share": design.TOUCHED_SHARES,
-    "temporaries": (0, design.TEMPORARY_BYTES[1] // 64),
+    "temporaries": (0, design.TEMPORARY_BYTES[1] // design.OBJECT_BYTES),
     "live_mb": (0.0, design.LIVE_MB[1]),
     "heap_over_live": design.HEAP_OVER_LIVE,
 }
@@ -53,8 +53,7 @@ def fit(configuration: str, workloads: list[Neighbour], host_sd: float = 0.0) ->
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-    names = OF_CPP if configuration == "cpp" else tuple(FEATURES)
-    places = np.array([[FEATURES[name](each.question) for name in names] for each in workloads])
+    names, places = _placed(configuration, workloads)
     ratios = np.clip(np.log([each.ratio for each in workloads]), -math.log(_MOST), math.log(_MOST))
     mean, scale = float(ratios.mean()), places.std(axis=0) + 1e-9
     kernel = ConstantKernel(0.2, (1e-3, 1e2)) * Matern(scale * 2, [(s / 5, s * 100) for s in scale], nu=2.5)
@@ -81,6 +80,18 @@ def fit(configuration: str, workloads: list[Neighbour], host_sd: float = 0.0) ->
     )  # fmt: skip
 
 
+def _placed(configuration: str, workloads: list[Neighbour]) -> tuple[tuple[str, ...], Any]:
+    """Return the names of the coordinates, and those of each workload."""
+    names = OF_CPP if configuration == "cpp" else tuple(FEATURES)
+    return names, np.array([[FEATURES[name](each.question) for name in names] for each in workloads])
+
+
+def _folds(count: int) -> list[list[int]]:
+    """Return which of so many workloads are left out together, ascending."""
+    order = np.random.default_rng(1).permutation(count)
+    return [sorted(order[fold::_FOLDS].tolist()) for fold in range(_FOLDS)]
+
+
 def _short(value: float) -> float:
     return float(f"{value:.7g}")
 
@@ -91,24 +102,19 @@ def _rounded(values: Any) -> tuple[float, ...]:
 
 def left_out(configuration: str, workloads: list[Neighbour]) -> Iterator[tuple[Neighbour, Model]]:
     """Yield every workload with a model of the other tenths."""
-    order = np.random.default_rng(1).permutation(len(workloads))
-    for fold in range(_FOLDS):
-        held = set(order[fold::_FOLDS].tolist())
+    for held in _folds(len(workloads)):
         model = fit(configuration, [each for i, each in enumerate(workloads) if i not in held])
-        yield from ((workloads[i], model) for i in sorted(held))
+        yield from ((workloads[i], model) for i in held)
 
 
 def boosted(configuration: str, workloads: list[Neighbour]) -> float:
     """Return the root mean square error of gradient boosting on the same tenths, to compare the process with."""
     from sklearn.ensemble import GradientBoostingRegressor
 
-    names = OF_CPP if configuration == "cpp" else tuple(FEATURES)
-    places = np.array([[FEATURES[name](each.question) for name in names] for each in workloads])
-    ratios = np.log([each.ratio for each in workloads])
-    order, errors = np.random.default_rng(1).permutation(len(workloads)), []
-    for fold in range(_FOLDS):
-        held = order[fold::_FOLDS]
-        kept = np.setdiff1d(order, held)
+    _, places = _placed(configuration, workloads)
+    ratios, errors = np.log([each.ratio for each in workloads]), []
+    for held in _folds(len(workloads)):
+        kept = np.setdiff1d(np.arange(len(workloads)), held)
         trees = GradientBoostingRegressor(n_estimators=300, learning_rate=0.03, max_depth=3, random_state=1)
         errors += (trees.fit(places[kept], ratios[kept]).predict(places[held]) - ratios[held]).tolist()
     return float(np.sqrt(np.mean(np.square(errors))))

@@ -3,7 +3,7 @@
 The mean is a Gaussian process over the logarithm of that ratio (Rasmussen and Williams 2006, eq. 2.27) with a Matern
 5/2 kernel. Intervals are conformal: residuals of workloads left out, each over the residuals near it (normalised as in
 Papadopoulos et al. 2008), so they are wide where workloads that look alike differ. `fit` makes the file, which
-`calculator.js` evaluates in a browser. Imports the standard library alone: an answer takes no second.
+`calculator.js` evaluates in a browser. Imports nothing heavy: an answer takes no second.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from allocpool import home
+from allocpool.studies.your_workload.design import BASE_MB, HEAP_OVER_LIVE
 
 ALLOCATE, POOL, EITHER, UNDECIDED = "allocate", "pool", "either", "inconclusive"
 HEAP_USED = 0.85
 """Of a heap, the most that may live, as in `advise`."""
 _OBJECT_BYTES = 64
-_BASE_MB = 24.0
-"""Of a JVM without messages."""
-_AMPLE = 8.0
+_AMPLE = HEAP_OVER_LIVE[1]
 """Of a heap over what lives: a larger one counts as that."""
 _NEAR, _OF_ALL = 8, 0.2
 """What counts as near for `spread`: the power of likeness, and the weight of the mean of all."""
@@ -74,7 +73,7 @@ FEATURES: dict[str, Callable[[Question], float]] = {
     "temporary_bytes": lambda q: math.log2(32 + q.temporaries * q.temporary_bytes),
     "live_mb": lambda q: math.log2(2 + q.live_mb),
     "live_in_mb": lambda q: math.log2(4 + q.live_in_mb),
-    "heap_over_live": lambda q: math.log2(min(_AMPLE, max(q.heap_mb, 1) / (q.live_in_mb + _BASE_MB))),
+    "heap_over_live": lambda q: math.log2(min(_AMPLE, max(q.heap_mb, 1) / (q.live_in_mb + BASE_MB))),
 }
 """Coordinates of the model, the same in `calculator.js`; C++ has no heap."""
 OF_CPP = tuple(name for name in FEATURES if name != "heap_over_live")

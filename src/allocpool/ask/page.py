@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import seaborn as sns
 import yaml
@@ -153,15 +152,6 @@ def errors(predictions: pd.DataFrame) -> Figure:
         axis.set(xscale="log", yscale="log", xlabel="")
         axis.axhline(1, color=style.GREY, linewidth=0.8)
     return finish(grid, "Measured over expected ratio of workloads left out, by parameter.", 1, y="measured / expected")
-
-
-def worst(predictions: pd.DataFrame, most: int = 10) -> pd.DataFrame:
-    """Return the predictions that are off by most."""
-    held = predictions[(predictions["kind"] == LEFT_OUT) & predictions["outside"].isna()]
-    off = (np.log(held["measured"]) - np.log(held["expected"])).abs().sort_values(ascending=False).index[:most]
-    shown = ["bytes", "in_flight", "kept_count", "live_mb", "heap_mb", "measured", "expected", "low", "high"]
-    found: pd.DataFrame = held.loc[off, ["configuration", *shown]].replace({"configuration": CONFIGURATIONS})
-    return found
 
 
 def debates() -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -80,14 +81,15 @@ def pairs(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, Neighbour]]
     return made
 
 
-def here() -> list[tuple[str, Question, Neighbour]]:
-    """Return what this machine measured itself: campaigns of your_workload, and the last advice."""
+def here(configuration: str) -> list[tuple[Question, float]]:
+    """Return what this machine measured itself, workloads with the logarithm of their ratio: campaigns of
+    your_workload, and the last advice."""
     found = []
     for path in sorted(home.tidy_dir().glob("*/your_workload/trials.parquet")):
         with suppress(OSError, ValueError):  # a damaged table is named where it is shown
             found += pairs(_rows_of(path))
     found += _of_advice(home.data_dir() / "advice.json")
-    return [(configuration, pair.question, pair) for configuration, _, pair in found]
+    return [(pair.question, math.log(pair.ratio)) for name, _, pair in found if name == configuration]
 
 
 def _rows_of(path: Path) -> list[dict[str, Any]]:

@@ -18,8 +18,8 @@ TEMPORARY_BYTES = (64, 4096)
 LIVE_MB = (4.0, 256.0)
 HEAP_OVER_LIVE = (1.3, 8.0)
 LARGEST_HEAP_MB = 4096
-_OBJECT_BYTES = 64
-_BASE_MB = 24.0
+OBJECT_BYTES = 64
+BASE_MB = 24.0
 """Of a JVM without messages: its heap is a multiple of that and of what is alive."""
 _SEED = 55
 
@@ -56,12 +56,12 @@ def workload_at(point: int, points: int) -> tuple[dict[str, Any], float]:
         "sizes": str(size), "in_flight": alive - kept_count, "kept_count": kept_count,
         "kept_share": round(_between(*KEPT_SHARES, of_kept), 4) if kept_count else 0.0,
         "filled_share": touched, "read_share": touched,
-        "temporaries": 0 if temporaries is None else round(_between(*TEMPORARY_BYTES, temporaries) / _OBJECT_BYTES),
-        "temporary_bytes": _OBJECT_BYTES, "live_mb": 0.0 if live is None else round(_between(*LIVE_MB, live), 1),
+        "temporaries": 0 if temporaries is None else round(_between(*TEMPORARY_BYTES, temporaries) / OBJECT_BYTES),
+        "temporary_bytes": OBJECT_BYTES, "live_mb": 0.0 if live is None else round(_between(*LIVE_MB, live), 1),
     }  # fmt: skip
     return settings, _between(*HEAP_OVER_LIVE, of_heap)
 
 
 def heap_mb_at(live_mb: float, over_live: float, smallest_mb: int) -> int:
     """Return the heap, MiB, of so much that is alive at a time with the pool."""
-    return min(LARGEST_HEAP_MB, max(smallest_mb, math.ceil(over_live * (live_mb + _BASE_MB))))
+    return min(LARGEST_HEAP_MB, max(smallest_mb, math.ceil(over_live * (live_mb + BASE_MB))))
