@@ -11,15 +11,17 @@ from pathlib import Path
 
 import pytest
 from shared_jvm import records_of
-from test_contract import VECTOR, assert_is_the_known_answer, sizes_of, vectors
+from test_contract import VECTOR, assert_is_the_known_answer, run, sizes_of, vectors
 from test_realtime import KNOWN_CASES, assert_is_the_known_realtime_answer, realtime_settings
 
 from allocpool.campaign import single
+from allocpool.errors import UserError
 from allocpool.evidence import reference
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
 from allocpool.packets.specs import PacketsSpec
 from allocpool.packets.strategies import CHOICES, JAVA_LAYOUTS, LAYOUTS
-from allocpool.runtimes.collectors import COLLECTORS, FEATURES, collectors_on
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, OLDEST, collectors_on
+from allocpool.runtimes.discovery import find_runtime
 from allocpool.trial.record import TrialRecord
 
 STATED = reference.load("allocate_or_pool_objects").pivot(index="layout", columns="part", values="allocated_bytes")
@@ -125,3 +127,21 @@ def test_the_rows_hold_every_layout_strategy_case_and_collector() -> None:
         assert {row[3] for row in rows} == set(CHOICES)
         assert {row[:2] for row in rows} == set(_RUNTIMES)
     assert {row[4] for row in _REALTIME} == set(KNOWN_CASES)
+
+
+@pytest.mark.parametrize(("runtime", "collector"), [(OLDEST, "cms"), (FEATURES[0], "parallel"), (FEATURES[-1], "g1")])
+@pytest.mark.parametrize(("layout", "strategy"), [("heap", "pool"), ("native", "alloc")])
+def test_a_plain_process_does_the_known_work_or_says_which_java_is_missing(
+    data: Path, runtime: int, collector: str, layout: str, strategy: str
+) -> None:
+    java = [f"runtime={runtime}", f"collector={collector}", f"layout={layout}", "language=java", "control=plain"]
+    try:
+        find_runtime(runtime)
+    except UserError:
+        with pytest.raises(UserError, match=f"no Java {runtime} here"):
+            run(*java, f"strategy={strategy}")
+        return
+    summary = run(*java, f"strategy={strategy}")
+    assert_is_the_known_answer(summary)
+    assert summary["ns_per_packet"] > 0 and summary["cpu_ns_per_packet"] > 0
+    assert (summary["gc_collections"] is None) == (runtime < 9), "Java 8 has no log that can be read"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from allocpool import home
 from allocpool.compile._run import RECORD, StepFailed, keep, step
-from allocpool.compile.sources import code_hash, java_modules, java_sources, module_release, with_siblings
+from allocpool.compile.sources import code_hash, java_modules, java_sources, module_release
 from allocpool.errors import UserError, unknown_choice
 from allocpool.files import locked
 from allocpool.runtimes.discovery import OBEYED, Runtime, find_javac
@@ -138,7 +138,7 @@ def _keep(module: str, tree: Path, scratch: Path, javac: Runtime, log: Path) -> 
         module=module,
         classpath=tuple(folder / file.name for file in jars),
         code_hash=code_hash(f"{module}-java"),
-        release=max(module_release(name) for name in with_siblings(module)),
+        release=module_release(module),
         javac_version=javac.version,
     )
     keep(build, jars, folder, scratch)

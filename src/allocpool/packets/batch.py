@@ -91,6 +91,8 @@ class BatchSpec(WindowSpec, Iterations):
     def _one_length(self) -> Self:
         if (self.seconds is None) == (self.packets is None):
             raise ValueError("give seconds=S or packets=N, one of them")
+        if self.control == "plain" and (self.packets or 0) < 2:
+            raise ValueError("plain measures the second half of an exact number: give packets=N, 2 or more")
         if self.allocator == NEVER_FREES and self.seconds is not None:
             takes = f"each takes {NEVER_FREED_BYTES} bytes"
             raise ValueError(f"allocator {NEVER_FREES} never frees: give packets=N, {takes}")
@@ -108,6 +110,9 @@ class Sizes(StudyProfile, Lengths, Iterations):
     epsilon_heap_mb: int = Field(default=4096, gt=0, description="Epsilon never collects: its trials end by memory")
     min_collections: int = Field(default=COLLECTIONS, ge=0, description="in a window, where there are any")
     monotonic_mb: int = Field(default=4096, gt=0, description="nor does a monotonic resource ever free")
+    plain_packets: int = Field(
+        default=40_000_000, gt=1, le=10**10, description="of a trial with option plain, the second half measured"
+    )
     timeout_s: float = Field(default=120.0, gt=0)
 
 
@@ -163,6 +168,8 @@ def _planned(profile: Sizes, configuration: Configuration, strategy: StrategyNam
     settings |= {"strategy": strategy, "case": case, "block": block}
     if impossible := specs.no_such_pair(configuration, strategy):
         return Planned(BatchSpec(**settings, packets=1), impossible)
+    if configuration.control == "plain":
+        return Planned(BatchSpec(**settings, packets=profile.plain_packets))
     if never_frees(configuration.collector) or configuration.allocator == NEVER_FREES:
         return _bounded_by_memory(profile, settings, timed)
     return Planned(BatchSpec(**settings, **timed))
@@ -203,9 +210,10 @@ def rivals(
 
 
 def timed(planned: Iterable[Planned]) -> list[BatchSpec]:
-    """Return the batch trials of a plan that are measured for a time."""
+    """Return the batch trials of a plan that are measured for a time, or after as long a warm-up."""
     found = (item.spec for item in planned if not item.unavailable)
-    return [spec for spec in found if isinstance(spec, BatchSpec) and spec.seconds is not None]
+    batch = (spec for spec in found if isinstance(spec, BatchSpec))
+    return [spec for spec in batch if spec.seconds is not None or spec.control == "plain"]
 
 
 def every_configuration() -> Iterator[Configuration]:

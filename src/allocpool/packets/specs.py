@@ -22,7 +22,7 @@ from allocpool.machine.personality import FIXED_ADDRESSES, addresses_can_be_fixe
 from allocpool.packets import strategies
 from allocpool.packets.strategies import JAVA_LAYOUTS, LAYOUTS, STRATEGIES, Language, Layout, StrategyName, layout_of
 from allocpool.runtimes import collectors
-from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS, FEATURES, collector_named
+from allocpool.runtimes.collectors import ARTICLE_PAUSE_TARGET_MS, FEATURES, OLDEST, collector_named
 from allocpool.runtimes.flags import JVM_OPTIONS, option_flags
 from allocpool.trial.spec import CollectorName, Jvm, NativeProject, Needs, RuntimeNumber, TrialSpec
 
@@ -57,6 +57,8 @@ def in_case_order(cases: Iterable[str]) -> list[str]:
 
 
 BUFFER_BYTES = 1024
+PLAIN_LAYOUTS = ("heap", "native")
+PLAIN_MODULE = "packets-8"
 BOOST_POOL = "boost_pool"
 RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
 """Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
@@ -101,6 +103,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
         "fixed_addresses": Option("control", "fixed_addresses"),
         "foreground": Option("control", "foreground", "java"),
         "c1_only": Option("control", "c1_only", "java"),
+        "plain": Option("control", "plain", "java"),
         "slp": Option("control", "slp", "cpp"),
     }
 )
@@ -153,9 +156,10 @@ class Options(BaseModel):
     payload_touch: bool = Field(
         default=False, description="whether the payload is written and read, not only the header"
     )
-    control: Literal["twin", "fixed_addresses", "foreground", "c1_only", "slp"] | None = Field(
+    control: Literal["twin", "fixed_addresses", "foreground", "c1_only", "plain", "slp"] | None = Field(
         default=None,
         description="held fixed: nothing (A/A control, `twin`), memory's addresses, when or by which compiler; "
+        "`plain`: a java process of its own with classes that Java 8 can load, whatever the release; "
         "`slp`: C++ with neighbouring fields joined into vectors (-ftree-slp-vectorize); empty: as usual",
     )
     lazy_heap: bool | None = Field(default=None, description="without -XX:+AlwaysPreTouch")
@@ -194,7 +198,8 @@ class Configuration(Options):
         else:
             forms = "java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...] or cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]"
             raise UserError(f"configuration {text!r} is not {forms}")
-        cls(**settings, layout=words[0]).require_known_words()
+        plain = {"control": "plain"} if "plain" in words else {}
+        cls(**settings, layout=words[0], **plain).require_known_words()
         allowed = layout_of(settings["language"], words[0]).steps
         steps = None
         if rest and not set(rest[0].split("+")).isdisjoint(strategies.STEPS):
@@ -234,9 +239,13 @@ class Configuration(Options):
             collectors.check_combination(self.collector or "", self.runtime or 0)
             for word in jvm_options(self):
                 option_flags(word, self.collector or "", self.runtime or 0)
-            layout = JAVA_LAYOUTS[self.layout]
-            if (self.runtime or 0) < layout.oldest:
-                raise UserError(f"layout {self.layout} needs runtime {layout.oldest} or newer, not {self.runtime}")
+            layout, plain = JAVA_LAYOUTS[self.layout], self.control == "plain"
+            if plain and self.layout not in PLAIN_LAYOUTS:
+                raise UserError(f"plain belongs to layout {' or '.join(PLAIN_LAYOUTS)}, not to layout {self.layout}")
+            if (self.runtime or 0) < (OLDEST if plain else layout.oldest):
+                older = f", or option plain, which takes {OLDEST}" if self.layout in PLAIN_LAYOUTS else ""
+                needed = f"layout {self.layout} needs runtime {layout.oldest} or newer{older}"
+                raise UserError(f"{needed}, not {self.runtime}")
             if wrong := [word for word in ("lean_view", "detached") if getattr(self, word) and not layout.byte_buffers]:
                 having = " or ".join(name for name, row in JAVA_LAYOUTS.items() if row.byte_buffers)
                 raise UserError(f"{wrong[0]} belongs to layout {having}, not to layout {self.layout}")
@@ -404,6 +413,8 @@ class PacketsSpec(ProgramSpec, Options):
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         self.configuration.require_known_words()
+        if self.control == "plain" and self.mode != "batch":
+            raise ValueError(f"plain is an option of mode batch, not of {self.mode}: leave it out")
         if self.strategy == "pool" and self.pool_size < self.out_at_once:
             small = f"pool_size {self.pool_size} is too small"
             raise ValueError(f"{small}: queue, store and one more need {self.out_at_once}")
@@ -454,7 +465,8 @@ class PacketsSpec(ProgramSpec, Options):
                 processes=self.processes, environment=environment,
             )  # fmt: skip
         jvm = Jvm(
-            module=self.row.module, runtime=self.runtime or 0, collector=self.collector or "",
+            module=PLAIN_MODULE if self.control == "plain" else self.row.module,
+            runtime=self.runtime or 0, collector=self.collector or "",
             heap_mb=self.heap_mb or 0, direct_mb=self.direct_mb or 0, pause_target_ms=self.pause_target_ms,
             options=jvm_options(self), pre_touch=not self.lazy_heap, explicit_gc=bool(self.explicit_gc), unsafe=True,
         )  # fmt: skip

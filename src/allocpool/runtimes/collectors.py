@@ -19,6 +19,8 @@ from allocpool.errors import UserError, unknown_choice
 FEATURES: tuple[int, ...] = (11, 17, 21, 25)
 """The Java feature releases that set-up fetches, oldest first. Any other from the first of them on runs too, where the
 machine has it (`allocpool.runtimes.discovery`)."""
+OLDEST = 8
+"""The oldest that trials with option ``plain`` take, which the article's figures are of."""
 
 ARTICLE_PAUSE_TARGET_MS = 80
 """``-XX:MaxGCPauseMillis`` that the article "To allocate or to pool?" gave to G1, and to G1 alone, milliseconds."""
@@ -83,25 +85,25 @@ class Collector:
 _ZGC_THREADS = ("Director", "Driver", "Stat", "Uncommitter", "Unmapper", "Worker")
 _ROWS = (
     Collector(
-        "serial", "Serial", {11: ("-XX:+UseSerialGC",)},
+        "serial", "Serial", {OLDEST: ("-XX:+UseSerialGC",)},
         colour="#999999", has_sized_young=True, stop_the_world=True,
     ),
     Collector(
-        "parallel", "Parallel", {11: ("-XX:+UseParallelGC",)},
+        "parallel", "Parallel", {OLDEST: ("-XX:+UseParallelGC",)},
         colour="#d55e00", thread_names=("ParGC Thread",), has_sized_young=True, stop_the_world=True,
         published_family="CMS",
     ),
     Collector(
-        "cms", "CMS", {11: ("-XX:+UseConcMarkSweepGC",)}, last=13,
+        "cms", "CMS", {OLDEST: ("-XX:+UseConcMarkSweepGC",)}, last=13,
         colour="#e69f00", thread_names=("CMS ",), has_sized_young=True, stop_the_world=True, concurrent=True,
         # A concurrent mode failure has level debug only; on the others that level floods the log.
         log_words=("gc=debug",),
         published_family="CMS",
     ),
     Collector(
-        "g1", "G1", {11: ("-XX:+UseG1GC",)},
+        "g1", "G1", {OLDEST: ("-XX:+UseG1GC",)},
         colour="#0072b2", thread_names=("G1 ",), has_sized_young=True, concurrent=True,
-        published_family="G1", published_pause_target_ms={11: ARTICLE_PAUSE_TARGET_MS},
+        published_family="G1", published_pause_target_ms=dict.fromkeys((OLDEST, 11), ARTICLE_PAUSE_TARGET_MS),
     ),
     Collector(
         "zgc", "ZGC",
@@ -177,10 +179,10 @@ def collectors_on(feature: int) -> tuple[str, ...]:
     return collectors_that(lambda row: row.is_on(feature))
 
 
-def check_release(feature: int) -> int:
-    """Return the feature release; UserError where it is too old for trials."""
-    if feature < FEATURES[0]:
-        raise UserError(f"runtime {feature} is too old: choose {FEATURES[0]} or a newer release of Java")
+def check_release(feature: int, oldest: int = OLDEST) -> int:
+    """Return the feature release; UserError where it is older than ``oldest``."""
+    if feature < oldest:
+        raise UserError(f"runtime {feature} is too old: choose {oldest} or a newer release of Java")
     return feature
 
 

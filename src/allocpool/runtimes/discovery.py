@@ -49,7 +49,9 @@ class Runtime:
     @property
     def libjvm(self) -> Path:
         """The shared library that a host process loads to start this runtime inside itself."""
-        return self.home / "lib" / "server" / ("libjvm.dylib" if sys.platform == "darwin" else "libjvm.so")
+        name = "libjvm.dylib" if sys.platform == "darwin" else "libjvm.so"
+        of_java_8 = self.home.glob(f"jre/lib/**/server/{name}")
+        return next(of_java_8, self.home / "lib" / "server" / name)
 
     def environment(self) -> dict[str, str]:
         """Return the environment of this process with this one as ``JAVA_HOME``, for Maven."""

@@ -31,6 +31,8 @@ _GC_TABLES_SHARE = 0.05
 """Card tables, remembered sets and mark bitmaps, as a share of the heap."""
 
 _LOG_FILE = re.compile(r"(?<=:file=)(\"[^\"]*\"|[^:]*)")
+_UNIFIED_LOGGING = 9
+"""Since this release (JEP 158); trials on an older one have no log."""
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 """The kernel's settings, of which the one in brackets is chosen (Documentation/admin-guide/mm/transhuge)."""
 
@@ -164,8 +166,9 @@ def explained_flags(jvm: Jvm, gc_log: Path | None = None, jit_log: Path | None =
     if jvm.direct_mb:
         why = "room for the buffers off the heap, and no more"
         flags.append(Flag(f"-XX:MaxDirectMemorySize={jvm.direct_mb}m", OURS, why))
-    logs = [] if gc_log is None else [*log_flags(jvm.collector, gc_log)]
-    if jit_log is not None:
+    unified = jvm.runtime >= _UNIFIED_LOGGING
+    logs = [*log_flags(jvm.collector, gc_log)] if gc_log and unified else []
+    if jit_log and unified:
         logs.append(f'-Xlog:jit+compilation=debug:file="{jit_log}":timenanos:filecount=0')
     flags += [Flag(text, OURS, "logs with the clock that every other time is on") for text in logs]
     if not jvm.explicit_gc:

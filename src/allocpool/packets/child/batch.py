@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from allocpool.packets.child import plain
 from allocpool.packets.child import workload as packets
 from allocpool.packets.measurement import BatchOutcome, WarmUp, lap_packets
 from allocpool.runtimes.collectors import never_frees
@@ -29,7 +30,7 @@ _FEWEST_IN_A_THIRD = 8
 def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> BatchOutcome | OutOfMemory:
     """Measure; an exhausted heap is an outcome and is returned as one."""
     try:
-        return _measure(spec, launch, folder)
+        return plain.run(spec, launch) if spec["control"] == "plain" else _measure(spec, launch, folder)
     except Exception as error:
         if outcome := packets.out_of_memory(error, spec["language"]):
             return outcome

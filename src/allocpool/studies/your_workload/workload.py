@@ -114,7 +114,7 @@ def _quantity(
 def _release(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"a feature release of Java, {FEATURES[0]} or newer, for example {FEATURES[-1]}")
-    return check_release(int(text))
+    return check_release(int(text), FEATURES[0])
 
 
 def _one_of(what: str, valid: Sequence[str]) -> Callable[[str], str]:

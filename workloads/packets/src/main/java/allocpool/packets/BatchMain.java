@@ -2,15 +2,14 @@ package allocpool.packets;
 
 import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.stream.Collectors;
 
 /**
- * A {@link BatchTrial} in a plain {@code java} process, to be held against the same trial behind a bridge: warms up,
- * measures, and prints what it measured as lines of a word and its numbers.
+ * A {@link BatchTrial} in a plain {@code java} process, to be held against the same trial behind a bridge, and for
+ * releases too old for one: warms up, measures, and prints what it measured as lines of a word and its numbers.
  */
 public final class BatchMain {
     private static final String NONE = "-";
@@ -27,7 +26,7 @@ public final class BatchMain {
      * @throws IOException if the recording can't be written or read
      */
     public static void main(final String[] args) throws IOException {
-        final var words = Arrays.asList(args).iterator();
+        final Iterator<String> words = Arrays.asList(args).iterator();
         final String layout = words.next();
         final String strategy = words.next();
         final String steps = words.next();
@@ -47,20 +46,23 @@ public final class BatchMain {
         }
         CpuCounters.processNs(); // loads what it needs
         final long beginNs = System.nanoTime();
-        trial.runPackets(warmup, parts(warmup, iterations));
+        final long[] warmed = trial.runPackets(warmup, parts(warmup, iterations));
         final long threadNs = CpuCounters.threadNs();
         final long processNs = CpuCounters.processNs();
         final long[] record = trial.runPackets(measured, parts(measured, iterations));
         final long[] cpuNs = {CpuCounters.threadNs() - threadNs, CpuCounters.processNs() - processNs};
         final long endNs = System.nanoTime();
+        Thread.getAllStackTraces(); // stops the threads: the log goes on beyond the window
 
-        final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        final PrintStream out = new PrintStream(System.out, false, "UTF-8");
         if (recorder != null) {
-            print(out, "recorder", recorder.stop(Path.of(recording)));
+            print(out, "recorder", recorder.stop(Paths.get(recording)));
         }
         print(out, "window", beginNs, endNs);
-        print(out, "iterations", record);
+        print(out, "warmup", warmed);
+        print(out, "measured", record);
         print(out, "cpu", cpuNs);
+        out.println("names " + String.join(" ", BatchTrial.countNames()));
         print(out, "counts", trial.counts());
         print(out, "checksum", trial.checksum());
         print(out, "allocated", trial.allocatedBytes());

@@ -1,7 +1,5 @@
 package allocpool.packets;
 
-import java.util.Objects;
-
 /**
  * Where a packet's payload is: {@code length} bytes of its buffer, from {@code offset}; nothing is copied. Half as
  * large as a duplicate of the buffer, or less: 24 bytes where references have 4.
@@ -19,7 +17,9 @@ final class PayloadView {
 
     /** Reads 64 bits, little-endian; {@code at} is in bytes from the start of the buffer. */
     long word(final int at) {
-        Objects.checkFromIndexSize(at - offset, Long.BYTES, length);
+        if (at < offset || at - offset > length - Long.BYTES) {
+            throw new IndexOutOfBoundsException("word at " + at + " of " + length + " bytes from " + offset);
+        }
         return packet.getWord(at);
     }
 }

@@ -12,7 +12,7 @@ final class Steps {
     private static final String ONE_LINE = "one_line";
     private static final String STRIDE = "stride";
     private static final String PREFETCH = "prefetch";
-    private static final List<String> ALL = List.of(CONTIGUOUS, ONE_LINE, STRIDE, PREFETCH);
+    private static final List<String> ALL = Arrays.asList(CONTIGUOUS, ONE_LINE, STRIDE, PREFETCH);
 
     /** Header and parse result in one cache line, the rest of the buffer behind it or elsewhere. */
     final boolean oneLine;
