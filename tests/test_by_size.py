@@ -10,8 +10,10 @@ import pytest
 import synthetic
 
 from allocpool.campaign import campaign as campaigns
-from allocpool.campaign import hosts
+from allocpool.campaign import hosts, store
+from allocpool.evidence.claims import NOT_TESTED
 from allocpool.packets import by_size
+from allocpool.packets.comparisons import PUBLISHED, SET_UPS, set_up_of
 from allocpool.packets.specs import case_of
 from allocpool.studies.batch import claims, plots, story
 from allocpool.studies.your_workload.specs import MessagesSpec, configuration_of
@@ -182,3 +184,29 @@ def test_what_a_collector_takes_and_one_change_of_either_strategy() -> None:
     assert story.beyond_epsilon(trials[trials["collector"] == "g1"])["low"].isna().all()
     assert {"allocate, huge pages", "pool, huge pages"} <= set(plots.one_change(trials)["change"])
     assert by_size.table(by_size.rungs(campaign({"A": 2.0}))[:0]).empty
+
+
+def test_a_page_opens_with_the_configurations_of_most_sizes() -> None:
+    rows = pd.DataFrame({"configuration": ["G1"] * 3 + ["ZGC"] * 3 + ["Parallel"], "alive": [1, 2, 3, 1, 2, 3, 2]})
+    assert set(by_size.ladders(rows)["configuration"]) == {"G1", "ZGC"}
+
+
+def test_every_set_up_is_judged_on_one_machine_that_ran_its_collectors() -> None:
+    trials = store.read_tables("batch", "standard")[0]["trials"]
+    for name in SET_UPS:
+        rows = claims.judged_on(trials, name)
+        assert rows["host_id"].nunique() == 1
+        if runtime := SET_UPS[name].runtime:
+            assert set_up_of(name, rows).runtime in set(rows["runtime"].dropna()) and runtime
+    assert claims.judged_on(trials, PUBLISHED) is trials
+    outcomes = {(each.claim.id, each.set_up): each.outcome for each in claims.evaluate_stored(trials)}
+    assert not [key for key, outcome in outcomes.items() if key[1].startswith("Java 8") and outcome == NOT_TESTED]
+
+
+def test_java_8_joins_its_machine_once() -> None:
+    trials = store.read_tables("batch", "standard")[0]["trials"]
+    once = claims.of_java_8(trials)
+    assert (once["runtime"] == 8).sum() > 0 and once["trial_id"].is_unique
+    assert len(claims.of_java_8(once)) == len(once)
+    elsewhere = claims.of_java_8(trials.assign(host_id="elsewhere"))
+    assert not (elsewhere["runtime"] == 8).any()

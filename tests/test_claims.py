@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import pandas as pd
 import pytest
 import synthetic
 from test_adaptive import cell as adaptive_cell
@@ -55,7 +56,8 @@ def java(set_up: str, *more: str) -> tuple[tuple[object, ...], ...]:
     )
 
 
-ALL = (*java(THEN, "epsilon"), *java(NOW, "epsilon"), *CPP)
+JAVA_8 = next(iter(SET_UPS))
+ALL = (*java(JAVA_8), *java(THEN, "epsilon"), *java(NOW, "epsilon"), *CPP)
 
 
 def true_to_article(row: dict[str, object]) -> float:
@@ -232,12 +234,16 @@ def test_the_published_cms_rows_are_distinguished_by_their_shape() -> None:
         other = {"cms": "parallel", "parallel": "cms"}
         return synthetic.published_centre({**row, "collector": other.get(str(row["collector"]), row["collector"])})
 
-    parallel_fits = synthetic.trials(blocks=5)
-    cms_fits = synthetic.trials(blocks=5, centre=swapped)
-    outcomes = [evaluate(trials, [BY_ID["cms-is-cms"]])[0] for trials in (parallel_fits, cms_fits)]
-    assert [found.outcome for found in outcomes] == [REFUTED, REPRODUCED]
-    few = evaluate(parallel_fits[parallel_fits["block"] < 4], [BY_ID["cms-is-cms"]])[0]
-    assert few.outcome == OPEN
+    def outcomes(trials: pd.DataFrame) -> list[str]:
+        return [found.outcome for found in evaluate(trials, [BY_ID["cms-is-cms"]])]
+
+    assert BY_ID["cms-is-cms"].set_ups == (JAVA_8, THEN)
+    both = (*java(JAVA_8), *java(THEN))
+    parallel_fits = synthetic.trials(blocks=5, configurations=both)
+    assert outcomes(parallel_fits) == [REFUTED, REFUTED]
+    assert outcomes(synthetic.trials(blocks=5, configurations=both, centre=swapped)) == [REPRODUCED, REPRODUCED]
+    assert outcomes(parallel_fits[parallel_fits["block"] < 4]) == [OPEN, OPEN]
+    assert outcomes(parallel_fits[parallel_fits["runtime"] == 11]) == [NOT_TESTED, REFUTED]
 
 
 def test_findings_have_every_claim_of_every_study_before_anything_is_measured() -> None:

@@ -16,7 +16,7 @@ from allocpool.evidence import style
 from allocpool.packets import cells, published
 from allocpool.runtimes import collectors as table
 from allocpool.runtimes import flags as runtime_flags
-from allocpool.runtimes.collectors import COLLECTORS, FEATURES, Collector, collector_named
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, OLDEST, Collector, collector_named
 from allocpool.runtimes.threads import GC, group_of
 from allocpool.studies.batch import plots as batch_plots
 
@@ -51,7 +51,7 @@ def drawn() -> Figure:
 def test_a_row_is_complete(row: Collector) -> None:
     assert COLLECTORS[row.name] is row
     assert row.label
-    assert FEATURES[0] <= min(row.flags) and max(row.flags) <= (row.last or max(row.flags))
+    assert min(row.flags) >= OLDEST and max(row.flags) <= (row.last or max(row.flags))
     assert all(flags and all(flag.startswith("-XX:") for flag in flags) for flags in row.flags.values())
     assert re.fullmatch("#[0-9a-f]{6}", row.colour)
     assert all(0 < len(name) <= 15 for name in row.thread_names)

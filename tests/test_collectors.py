@@ -14,10 +14,10 @@ from allocpool.runtimes.flags import check
 
 def test_the_table_holds_what_openjdk_offers() -> None:
     assert {name: (min(row.flags), row.last) for name, row in COLLECTORS.items()} == {
-        "serial": (11, None),
-        "parallel": (11, None),
-        "cms": (11, 13),
-        "g1": (11, None),
+        "serial": (8, None),
+        "parallel": (8, None),
+        "cms": (8, 13),
+        "g1": (8, None),
         "zgc": (11, 23),
         "genzgc": (21, None),
         "shenandoah": (11, None),
@@ -65,8 +65,8 @@ def test_only_what_is_experimental_unlocks_experiments() -> None:
 
 @pytest.mark.parametrize(
     ("collector", "feature", "names"),
-    [("cms", 25, "11 to 13"), ("genzgc", 17, "21 and newer"), ("zgc", 25, "11 to 23"), ("G1", 17, "serial, parallel"),
-     ("g1", 8, "11 or a newer")],
+    [("cms", 25, "8 to 13"), ("genzgc", 17, "21 and newer"), ("zgc", 25, "11 to 23"), ("G1", 17, "serial, parallel"),
+     ("g1", 7, "8 or a newer")],
 )  # fmt: skip
 def test_an_impossible_combination_is_refused_with_what_is_possible(collector: str, feature: int, names: str) -> None:
     with pytest.raises(UserError, match=names):

@@ -134,7 +134,8 @@ def test_the_rows_hold_every_layout_strategy_case_and_collector() -> None:
 def test_a_plain_process_does_the_known_work_or_says_which_java_is_missing(
     data: Path, runtime: int, collector: str, layout: str, strategy: str
 ) -> None:
-    java = [f"runtime={runtime}", f"collector={collector}", f"layout={layout}", "language=java", "control=plain"]
+    java = [f"runtime={runtime}", f"collector={collector}", f"layout={layout}", "language=java"]
+    java += ["control=plain", "fill_packets=1"]
     try:
         find_runtime(runtime)
     except UserError:

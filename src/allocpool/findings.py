@@ -107,13 +107,15 @@ def by_alive(measured: Measured) -> pd.DataFrame:
 
 
 def by_release(measured: Measured) -> tuple[pd.DataFrame, str]:
-    """Return the batch trials whose releases of the JDK are compared, and where they are from: this campaign's, or
-    those of profile ``standard`` where this one has fewer than three releases."""
-    if measured.batch["runtime"].nunique() > 2:
-        return measured.batch, ""
-    trials = store.stored("batch", "standard")[0]["trials"]
-    hosts_of = sorted(set(trials["host_id"].astype(str)))
-    return trials, "".join(f" Of profile standard, on {hosts.label(host, 'standard')}." for host in hosts_of)
+    """Return the batch trials whose releases of the JDK are compared, with those of Java 8 on the same machine, and
+    where they are from: this campaign's, or those of profile ``standard`` where this one has fewer than three."""
+    trials, where = measured.batch, ""
+    if trials["runtime"].nunique() <= 2:
+        trials = store.stored("batch", "standard")[0]["trials"]
+        for host in sorted(set(trials["host_id"].astype(str))):
+            where += f" Of profile standard, on {hosts.label(host, 'standard')}."
+    with_8 = batch_claims.of_java_8(trials)
+    return with_8, where + (" JDK 8 is of profile java8, on the same machine." if len(with_8) > len(trials) else "")
 
 
 def headlines(measured: Measured) -> list[by_size.Headline]:
@@ -131,7 +133,9 @@ def answer(measured: Measured) -> str:
         return "**Not measured.** Nothing has been measured both allocating and with a pool yet."
     long = batch_story.compared_with_minutes(measured.batch, batch_claims.minutes_of_host(measured.batch))
     doubts = batch_story.doubts(measured.rungs, long)
-    return "  \n".join([*(each.text for each in found), *filter(None, [doubts]), by_size.sizes(measured.rungs)])
+    return "  \n".join(
+        [*(each.text for each in found), *filter(None, [doubts]), by_size.sizes(by_size.ladders(measured.rungs))]
+    )
 
 
 def provenance(measured: Measured) -> dict[str, Any]:

@@ -136,11 +136,12 @@ def rows_of(trials: pd.DataFrame) -> list[Any]:
 
 
 def elsewhere(host: str) -> Iterator[tuple[dict[str, Any], str, str, Neighbour]]:
-    """Yield what other hosts measured, workloads of profile ``standard`` and those of `check` at length: the first
-    columns of a row of the record, then configuration, host and workload."""
-    for configuration, other, pair in pairs(rows_of(hosts.tables_of_hosts(STUDY, "standard")["trials"])):
-        if other != host:
-            yield {"kind": OTHER_HOST}, configuration, other, pair
+    """Yield what other hosts measured, workloads of profile ``standard`` and of the design, and those of `check` at
+    length: the first columns of a row of the record, then configuration, host and workload."""
+    for profile in ("standard", PROFILE):
+        for configuration, other, pair in pairs(rows_of(hosts.tables_of_hosts(STUDY, profile)["trials"])):
+            if other != host:
+                yield {"kind": OTHER_HOST}, configuration, other, pair
     for row in check.load().to_dict("records"):
         work = understood(check.WORKLOADS[row["workload"]], anywhere=True)
         if work.layout == "array" and work.collector in CONFIGURATIONS and row["host_id"] != host:

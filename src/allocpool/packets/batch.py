@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -28,6 +28,11 @@ NEVER_FREES = "pmr_monotonic"
 NEVER_FREED_BYTES = 1064
 """A packet of layout ``flat`` with its buffer: the resource adds nothing."""
 _EXPECTED_NS_PER_PACKET = 250.0
+_PLAIN_PACKETS = 30_000_000
+"""G1 25 needs the first half of it before a pool's cost is level."""
+PlainPackets = Annotated[
+    int, Field(gt=1, le=10**10, description="packets of a trial with option plain, whose second half is measured")
+]
 
 
 class Lengths(BaseModel):
@@ -91,8 +96,9 @@ class BatchSpec(WindowSpec, Iterations):
     def _one_length(self) -> Self:
         if (self.seconds is None) == (self.packets is None):
             raise ValueError("give seconds=S or packets=N, one of them")
-        if self.control == "plain" and (self.packets or 0) < 2:
-            raise ValueError("plain measures the second half of an exact number: give packets=N, 2 or more")
+        if self.control == "plain" and (self.packets or 0) < 2 * self.fill_packets:
+            first = f"the first half fills queue and store, {2 * self.fill_packets} or more"
+            raise ValueError(f"plain measures the second half of its packets: give packets=N, {first}")
         if self.allocator == NEVER_FREES and self.seconds is not None:
             takes = f"each takes {NEVER_FREED_BYTES} bytes"
             raise ValueError(f"allocator {NEVER_FREES} never frees: give packets=N, {takes}")
@@ -110,9 +116,7 @@ class Sizes(StudyProfile, Lengths, Iterations):
     epsilon_heap_mb: int = Field(default=4096, gt=0, description="Epsilon never collects: its trials end by memory")
     min_collections: int = Field(default=COLLECTIONS, ge=0, description="in a window, where there are any")
     monotonic_mb: int = Field(default=4096, gt=0, description="nor does a monotonic resource ever free")
-    plain_packets: int = Field(
-        default=40_000_000, gt=1, le=10**10, description="of a trial with option plain, the second half measured"
-    )
+    plain_packets: PlainPackets | None = None
     timeout_s: float = Field(default=120.0, gt=0)
 
 
@@ -126,7 +130,7 @@ class Window(BaseModel):
 
 
 class Selection(BaseModel):
-    """Every configuration x strategy x case; ``window`` replaces the length of the profile."""
+    """Every configuration x strategy x case; ``window`` and ``plain_packets`` replace those of the profile."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -134,11 +138,14 @@ class Selection(BaseModel):
     strategies: tuple[StrategyName, ...] = Field(default=tuple(STRATEGIES), min_length=1)
     cases: tuple[Case, ...] = Field(default=specs.PUBLISHED_CASES, min_length=1)
     window: Window | None = Field(default=None, description="in place of the profile's")
+    plain_packets: PlainPackets | None = None
 
 
 def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:
     """Return every configuration of a selection once."""
-    sizes = sizes.model_copy(update=selection.window.model_dump() if selection.window else {})
+    window = selection.window.model_dump() if selection.window else {}
+    plain = {"plain_packets": selection.plain_packets} if selection.plain_packets else {}
+    sizes = sizes.model_copy(update=window | plain)
     return [
         _planned(sizes, configuration, strategy, case, block)
         for configuration in map(Configuration.parse, selection.configurations)
@@ -167,9 +174,9 @@ def _planned(profile: Sizes, configuration: Configuration, strategy: StrategyNam
     settings = configuration.model_dump(exclude_none=True) | stated
     settings |= {"strategy": strategy, "case": case, "block": block}
     if impossible := specs.no_such_pair(configuration, strategy):
-        return Planned(BatchSpec(**settings, packets=1), impossible)
+        return Planned(BatchSpec(**settings, fill_packets=1, packets=2), impossible)
     if configuration.control == "plain":
-        return Planned(BatchSpec(**settings, packets=profile.plain_packets))
+        return Planned(BatchSpec(**settings, packets=profile.plain_packets or _PLAIN_PACKETS))
     if never_frees(configuration.collector) or configuration.allocator == NEVER_FREES:
         return _bounded_by_memory(profile, settings, timed)
     return Planned(BatchSpec(**settings, **timed))

@@ -88,6 +88,12 @@ def rungs(trials: pd.DataFrame) -> pd.DataFrame:
     return every.sort_values(["configuration", "host_id", "scale", "alive"], ignore_index=True)
 
 
+def ladders(own: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `rungs` of the configurations that have most of them: those a page opens with."""
+    count = own.groupby("configuration")["alive"].transform("nunique")
+    return pd.DataFrame(own[count == count.max()])
+
+
 def _has_side(rows: pd.DataFrame) -> pd.Series:
     return ~rows["verdict"].isin((NO_DIFFERENCE, INCONCLUSIVE, NOT_MEASURED))
 

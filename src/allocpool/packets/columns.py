@@ -92,7 +92,8 @@ TRIALS = DataFrameSchema(
         ),
         "window": choice(
             ("whole", "young only"),
-            "whether the measured window holds a complete cycle of the old generation; empty where nothing collects",
+            "whether the measured window holds a complete cycle of the old generation; empty where nothing collects, "
+            "and with option `plain`",
             nullable=True,
         ),
         "fill_packets": whole("packets that filled queue and store"),
@@ -157,10 +158,11 @@ def laps_row(row: Mapping[str, Any], packets: int | None, asked: float) -> Row:
 def batch_rows(record: TrialRecord) -> tidy.Tables:
     """Return the rows of one batch trial in tables ``trials``, ``iterations`` and ``cpu``."""
     trial = tidy.read_trial(record, BatchMeasurement)
+    by_thread = record.spec["control"] != "plain"  # of a process of its own the collector's share is not known
     return {
         "trials": [batch_row(trial)],
         "iterations": _iteration_columns(trial),
-        "cpu": tidy.cpu_rows(record, trial.measurement["cpu"]) if trial.measurement else [],
+        "cpu": tidy.cpu_rows(record, trial.measurement["cpu"]) if by_thread and trial.measurement else [],
     }
 
 
@@ -189,9 +191,10 @@ def batch_row(trial: tidy.Trial[BatchMeasurement]) -> Row:
         "warm_up": warm_up and warm_up["ended_by"],
         "window": None if cycles is None else "whole" if cycles else "young only",
     }
+    if warm_up or record.spec["control"] == "plain":
+        row["start_ns_per_packet"] = cost_since_start(windows, FIRST_NS)
     if warm_up:
         row |= {"warmup_packets": warm_up["packets"], "warmup_collections": warm_up["collections"]}
-        row["start_ns_per_packet"] = cost_since_start(windows, FIRST_NS)
     return row
 
 

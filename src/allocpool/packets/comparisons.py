@@ -18,7 +18,7 @@ from allocpool.packets.batch import PUBLISHED_LAYOUTS
 from allocpool.packets.cells import CONFIGURATION, CONTROLS
 from allocpool.packets.published import families_of
 from allocpool.packets.specs import PUBLISHED_CASES, Configuration
-from allocpool.runtimes.collectors import FEATURES
+from allocpool.runtimes.collectors import FEATURES, OLDEST
 
 POOLING_STRATEGIES = ("alloc", "mix", "pool")
 """Those that the article compares."""
@@ -39,14 +39,19 @@ class Cell(NamedTuple):
 @dataclass(frozen=True)
 class SetUp:
     """The collectors that stand for the published ones on one release of Java: by collector, the published one, or its
-    own name where it stands for none. C++ and the collectors that never free belong to each set-up."""
+    own name where it stands for none. C++ and the collectors that never free belong to each set-up.
+
+    ``plain``: its trials have that option, without which there are none.
+    """
 
     runtime: int
     families: Mapping[str, str]
+    plain: bool = False
 
     def label(self, layout: str, collector: str) -> str:
         """Return the stored name of the configuration of a Java layout on a collector."""
-        return Configuration(language="java", layout=layout, collector=collector, runtime=self.runtime).label
+        java: dict[str, Any] = {"language": "java", "layout": layout, "runtime": self.runtime}
+        return Configuration(**java, collector=collector, control="plain" if self.plain else None).label
 
     def among(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows that belong to it, with column ``family``; non-default options do not."""
@@ -61,8 +66,12 @@ class SetUp:
 _PUBLISHED_ON = 11
 _PUBLISHED_FAMILIES = {"cms": "CMS", "g1": "G1", "zgc": "ZGC"}
 _AS_PARALLEL = {"parallel": "CMS", "g1": "G1", "zgc": "ZGC"}
+_OF_JAVA_8 = {"g1": "G1"}
 SET_UPS: Mapping[str, SetUp] = MappingProxyType(
     {
+        "Java 8": SetUp(OLDEST, _OF_JAVA_8 | {"parallel": "CMS", "cms": "CMS"}, plain=True),
+        'Java 8, "CMS" is Parallel': SetUp(OLDEST, _OF_JAVA_8 | {"parallel": "CMS"}, plain=True),
+        'Java 8, "CMS" is CMS': SetUp(OLDEST, _OF_JAVA_8 | {"cms": "CMS"}, plain=True),
         "Java 11": SetUp(_PUBLISHED_ON, _AS_PARALLEL | _PUBLISHED_FAMILIES),
         'Java 11, "CMS" is Parallel': SetUp(_PUBLISHED_ON, _AS_PARALLEL),
         'Java 11, "CMS" is CMS': SetUp(_PUBLISHED_ON, _PUBLISHED_FAMILIES),
@@ -73,10 +82,11 @@ SET_UPS: Mapping[str, SetUp] = MappingProxyType(
         "C++": SetUp(0, {}),
     }
 )
-"""By name. What the article ran, on the nearest release that has it; the same with either reading of its "CMS"; the
+"""By name. What the article ran, on its release as far as that was run here, and on the nearest release that has all
+of it; the same with either reading of its "CMS"; the
 collectors of today, of which Parallel stands for "CMS" and the generational ZGC, another collector, for ZGC; and C++
 alone."""
-THEN, AS_PARALLEL, AS_CMS, NOW, IN_CPP = SET_UPS
+*_, THEN, AS_PARALLEL, AS_CMS, NOW, IN_CPP = SET_UPS
 THEN_AND_NOW = (THEN, NOW)
 PUBLISHED = "published"
 

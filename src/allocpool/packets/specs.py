@@ -243,9 +243,11 @@ class Configuration(Options):
             if plain and self.layout not in PLAIN_LAYOUTS:
                 raise UserError(f"plain belongs to layout {' or '.join(PLAIN_LAYOUTS)}, not to layout {self.layout}")
             if (self.runtime or 0) < (OLDEST if plain else layout.oldest):
-                older = f", or option plain, which takes {OLDEST}" if self.layout in PLAIN_LAYOUTS else ""
-                needed = f"layout {self.layout} needs runtime {layout.oldest} or newer{older}"
-                raise UserError(f"{needed}, not {self.runtime}")
+                needed = f"layout {self.layout} needs runtime {layout.oldest} or newer, not {self.runtime}"
+                older = f"; a batch trial with control=plain (in a profile /plain) takes {OLDEST}"
+                raise UserError(needed + older * (self.layout in PLAIN_LAYOUTS))
+            if plain and collectors.never_frees(self.collector):
+                raise UserError("plain needs a collector that collects: choose another one, or leave plain out")
             if wrong := [word for word in ("lean_view", "detached") if getattr(self, word) and not layout.byte_buffers]:
                 having = " or ".join(name for name, row in JAVA_LAYOUTS.items() if row.byte_buffers)
                 raise UserError(f"{wrong[0]} belongs to layout {having}, not to layout {self.layout}")

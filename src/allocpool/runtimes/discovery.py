@@ -188,8 +188,8 @@ def _runtime(feature: int) -> Runtime | None:
 
 
 def known_releases() -> tuple[int, ...]:
-    """Return the feature releases that trials may ask for, oldest first: of set-up, the user or the system. UserError
-    where a Java home in ``ALLOCPOOL_JDKS`` does not work."""
+    """Return the feature releases that every trial may ask for, oldest first: of set-up, the user or the system.
+    UserError where a Java home in ``ALLOCPOOL_JDKS`` does not work."""
     here = {runtime.feature for runtime in (*_listed_runtimes(), *_system_runtimes())}
     return tuple(sorted(feature for feature in {*FEATURES, *_named_by_user(), *here} if feature >= FEATURES[0]))
 
@@ -200,7 +200,9 @@ def find_runtime(feature: int) -> Runtime:
     if runtime := _runtime(check_release(feature)):
         return runtime
     remedy = "run `make setup` (or `python -m allocpool.runtimes`)"
-    if feature not in FEATURES:
+    if feature < FEATURES[0]:
+        remedy = f"install openjdk-{feature}-jdk-headless (Debian sid)"
+    elif feature not in FEATURES:
         remedy = f"choose one of {', '.join(map(str, find_runtimes())) or 'none'}"
     raise UserError(f"there is no Java {feature} here: {remedy}, or set {_OF_USER}{feature} to a JDK {feature}")
 

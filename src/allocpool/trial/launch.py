@@ -117,7 +117,7 @@ class Launcher:
                 check_huge_pages(jvm.collector)
             self._check_module(jvm.module)
             if (release := compiled.module_release(jvm.module)) > jvm.runtime:
-                raise UserError(f"its code needs runtime {release} or newer, not {jvm.runtime}")
+                raise UserError(f"module {jvm.module} needs runtime {release} or newer, not {jvm.runtime}")
             check(jvm.runtime, jvm.collector, heap_mb=jvm.heap_mb * processes, direct_mb=jvm.direct_mb * processes)
             return remembered_refusal(self._runtime(jvm.runtime), flags_of(jvm))
         except UserError as error:

@@ -3,14 +3,16 @@ has for Java 9 and newer, and no unified log, which these have, too."""
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from allocpool.packets.measurement import BatchOutcome
 from allocpool.trial.child.accounting import monotonic_ns
-from allocpool.trial.measurement import Iteration, Outcome
+from allocpool.trial.measurement import Iteration, Outcome, OutOfMemory
 
 _ITERATIONS = 20
 _MAIN = "allocpool.packets.BatchMain"
@@ -46,11 +48,14 @@ def run_java(spec: dict[str, Any], launch: dict[str, Any], iterations: int, reco
         [str(java), *jvm["flags"], "-cp", ":".join(jvm["classpath"]), _MAIN, *program],
         check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )  # fmt: skip
+    sys.stderr.write(ran.stderr)  # the runner looks for words of the JVM there
+    if ran.returncode < 0:
+        os.kill(os.getpid(), -ran.returncode)  # ended as the JVM was
     if ran.returncode:
         said = ran.stderr.strip().splitlines() or [f"exit status {ran.returncode} without a word"]
         if full := next((line for line in said if "java.lang.OutOfMemoryError" in line), None):
             raise MemoryError(full.partition("java.lang.")[2])
-        raise RuntimeError(said[-1])
+        raise RuntimeError(next((line for line in said if not line.lstrip().startswith("at ")), said[0]))
     lines = {word: rest for word, _, rest in (line.partition(" ") for line in ran.stdout.splitlines())}
     fault, names = lines.pop("audit"), lines.pop("names").split()
     numbers = {word: [int(number) for number in rest.split()] for word, rest in lines.items()}
@@ -69,10 +74,13 @@ def run_java(spec: dict[str, Any], launch: dict[str, Any], iterations: int, reco
     )
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any]) -> BatchOutcome:
-    """Measure a batch trial with option ``plain``; errors as of `run_java`."""
+def run(spec: dict[str, Any], launch: dict[str, Any]) -> BatchOutcome | OutOfMemory:
+    """Measure a batch trial with option ``plain``; an exhausted heap is an outcome and is returned as one."""
     begun_ns = monotonic_ns()
-    ran = run_java(spec, launch, _ITERATIONS)
+    try:
+        ran = run_java(spec, launch, _ITERATIONS)
+    except MemoryError as error:
+        return {"status": "out_of_memory", "reason": str(error), "peak_rss_mb": _peak_rss_mb()}
     start_ns, end_ns = ran.measured[0][0], ran.measured[-1][1]
     threads = [("main", ran.thread_ns)]
     return {
@@ -86,11 +94,17 @@ def run(spec: dict[str, Any], launch: dict[str, Any]) -> BatchOutcome:
         "counts": ran.counts,
         "checksum": ran.checksum,
         "allocated_bytes": ran.allocated_bytes,
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+        "peak_rss_mb": _peak_rss_mb(),
         "live_objects": None,
         "disorder_bytes": None,
         "memory": {"huge_pages_mb": None},
     }
+
+
+def _peak_rss_mb() -> float:
+    """Return the peak resident memory of the largest process that this one started, MiB."""
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 1024)
 
 
 def audited(fault: str) -> Outcome:

@@ -20,30 +20,48 @@ from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, 
 from allocpool.evidence.declared import Cell, Cells, claims_of
 from allocpool.evidence.trials import NOT_PART, counted, records
 from allocpool.packets.cells import with_cost
-from allocpool.packets.comparisons import PUBLISHED, batch_cells
+from allocpool.packets.comparisons import IN_CPP, PUBLISHED, SET_UPS, THEN, batch_cells, with_families
 from allocpool.packets.labels import names_in
 from allocpool.packets.published import published_as_trials, published_batch
 from allocpool.packets.specs import options_on
+from allocpool.runtimes.collectors import OLDEST
 
-PROFILE = "article"
-"""The profile whose trials have the published sizes."""
+PROFILE, OF_JAVA_8 = "article", "java8"
+"""The profile whose trials have the published sizes and collectors; the one of the published release of Java."""
 
 
-def judged_on(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials that published claims are judged on: these, unless they lack every published collector of Java
-    11 and a campaign of `PROFILE` is stored."""
-    if trials.empty or _published(trials).any():
+def judged_on(trials: pd.DataFrame, set_up: str = THEN) -> pd.DataFrame:
+    """Return the trials that the published claims of a set-up are judged on, of one machine: these, unless they lack
+    what stands for "CMS" (in C++: what allocates) and a campaign at the published sizes is stored that has it."""
+    if trials.empty or set_up == PUBLISHED or _has(trials, set_up):
         return trials
-    every = hosts.tables_of_hosts("batch", PROFILE).get("trials", trials.iloc[:0])
-    every = every[(every["scale"] == 1) & every["host_id"].isin(set(every.loc[_published(every), "host_id"]))]
-    here = every[every["host_id"].isin(set(trials["host_id"]))]
-    if len(here) or every.empty:
-        return here if len(here) else trials
-    return every[every["host_id"] == every["host_id"].value_counts().idxmax()]
+    for profile in (OF_JAVA_8,) if SET_UPS[set_up].plain else (PROFILE, "standard"):
+        every = hosts.tables_of_hosts("batch", profile).get("trials", trials.iloc[:0])
+        every = every[every["scale"] == 1]
+        having = [rows for _, rows in every.groupby("host_id") if _has(rows, set_up)]
+        mine = (rows for rows in having if set(rows["host_id"]) <= set(trials["host_id"]))
+        if having:
+            return next(mine, max(having, key=len))
+    return trials
 
 
-def _published(trials: pd.DataFrame) -> pd.Series:
-    return (trials["runtime"] == 11) & trials["collector"].isin(["parallel", "cms"])
+def _has(trials: pd.DataFrame, set_up: str) -> bool:
+    done = trials[trials["status"] == "ok"]
+    if set_up == IN_CPP:
+        small = done[(done["language"] == "cpp") & (done["strategy"] == "mix")]
+        return {"allocating", "flat"} <= set(small["layout"])
+    return bool((with_families(done, set_up)["family"] == "CMS").any())
+
+
+def of_java_8(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials with those of Java 8 on the same machine, where they are stored, as if without option plain:
+    that release has no other."""
+    every = hosts.tables_of_hosts("batch", OF_JAVA_8).get("trials", trials.iloc[:0])
+    mine = every[every["host_id"].isin(set(trials["host_id"])) & (every["runtime"] == OLDEST)]
+    if mine.empty:
+        return trials
+    both = pd.concat([trials, mine], ignore_index=True).drop_duplicates("trial_id", ignore_index=True)
+    return both.assign(control=both["control"].mask((both["runtime"] == OLDEST).fillna(False).astype(bool)))
 
 
 def _shape_distance(cells: Cells, collector: str) -> pd.Series:
@@ -117,6 +135,11 @@ BATCH_CLAIMS = claims_of(
 POOL_EVERYWHERE = BATCH_CLAIMS[0]
 
 
+def evaluate_stored(trials: pd.DataFrame) -> list[Verdict]:
+    """Put the published claims to what `judged_on` gives each set-up."""
+    return claims.evaluate_apart(BATCH_CLAIMS, lambda set_up: batch_cells(judged_on(trials, set_up), set_up))
+
+
 def evaluate(trials: pd.DataFrame, some: Iterable[Claim[Cells]] = BATCH_CLAIMS) -> list[Verdict]:
     """Put claims to a campaign's trials (one row per trial, failed ones included), each set-up apart."""
     return claims.evaluate_apart(some, lambda set_up: batch_cells(trials, set_up))
@@ -159,14 +182,33 @@ def of_today(*trials: pd.DataFrame) -> list[Verdict]:
     return claims.evaluate(TODAY, every[((every["window"] == "whole") | nothing).fillna(False)])
 
 
+def of_today_stored(trials: pd.DataFrame) -> list[Verdict]:
+    """Return `of_today` of the machine of ``trials``, or of the one with most such long windows where it has none."""
+    long = minutes_of_host(trials)
+    if long.empty and len(trials):
+        elsewhere = _minutes()
+        for host in elsewhere["host_id"].value_counts().index[:1]:
+            long = elsewhere[elsewhere["host_id"] == host]
+            trials = hosts.tables_of_hosts("batch", "standard", host).get("trials", trials.iloc[:0])
+    return of_today(trials, long)
+
+
+def _minutes() -> pd.DataFrame:
+    stored = hosts.tables_of_hosts("batch", PROFILE).get("trials")
+    if stored is None:
+        return pd.DataFrame(columns=["host_id"])
+    found = counted(stored)
+    return found[found["warm_up"].notna() & (found["scale"] == 1)]
+
+
 def minutes_of_host(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the steady trials of profile ``article`` at the published sizes, of the machine of ``trials``."""
-    found = counted(hosts.tables_of_hosts("batch", PROFILE).get("trials", trials.iloc[:0]))
-    return found[found["host_id"].isin(set(trials["host_id"])) & found["warm_up"].notna() & (found["scale"] == 1)]
+    found = _minutes()
+    return found[found["host_id"].isin(set(trials["host_id"]))]
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """Return the verdicts of a campaign as its page and the first page show them: published claims on a campaign that
-    has the published collectors, then our own."""
+    """Return the verdicts of a campaign as its page and the first page show them: published claims, each set-up on a
+    campaign that has its collectors, then our own."""
     trials = tables["trials"]
-    return [*evaluate(judged_on(trials)), *of_today(trials, minutes_of_host(trials))]
+    return [*evaluate_stored(trials), *of_today_stored(trials)]

@@ -6,6 +6,7 @@ Most cells are those of the campaign; the group ``explanations`` of a profile ad
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 
 import pandas as pd
@@ -14,7 +15,7 @@ from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablatio
 from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.packets.cells import CONFIGURATION, costs_by_cell
 from allocpool.packets.comparisons import Cell, Change, batch_cells, facts_of, on_both
-from allocpool.studies.batch.claims import BATCH_CLAIMS
+from allocpool.studies.batch.claims import BATCH_CLAIMS, judged_on
 
 EXPLANATIONS: Mapping[str, tuple[Change, ...]] = MappingProxyType(
     {
@@ -38,12 +39,13 @@ EXPLANATIONS: Mapping[str, tuple[Change, ...]] = MappingProxyType(
 
 def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
     """Return every change of every comparison that is the other way round, of the claims that these verdicts refute."""
-    costs, facts, none = costs_by_cell(trials), facts_of(trials), pd.Series(dtype=float)
-    asked: list[Asked] = []
+    none, asked, of_set_up = pd.Series(dtype=float), list[Asked](), cache(lambda name: judged_on(trials, name))
     for verdict in failed(verdicts):
         if not (changes := EXPLANATIONS.get(verdict.claim.id)):
             continue
-        expected = BATCH_CLAIMS.orderings(verdict.claim.id, batch_cells(trials, verdict.set_up))
+        rows = of_set_up(verdict.set_up)
+        costs, facts = costs_by_cell(rows), facts_of(rows)
+        expected = BATCH_CLAIMS.orderings(verdict.claim.id, batch_cells(rows, verdict.set_up))
         for item, shown in zip(expected, verdict.evidence["shown"], strict=False):
             if shown != OTHER_WAY:
                 continue

@@ -48,7 +48,8 @@ def in_both_phases(trials: pd.DataFrame) -> pd.DataFrame:
 
 def releases(trials: pd.DataFrame) -> Figure:
     """Draw ns a message by release of the JDK: a panel per collector and messages alive, a line per strategy and phase;
-    crosses are published, diamonds in steady state with the article's pause target, which G1 has by default on 11."""
+    crosses are published, diamonds in steady state with the article's pause target, which G1 has by default on 8 and
+    11."""
     heap = trials[(trials["layout"] == "heap") & trials["collector"].isin(_FAMILIES)]
     java = heap.loc[cell_data.without_options(heap.assign(pause_target=None)).index]
     alive = {row.case: row.queue_size + row.stored_count for row in records(java.drop_duplicates("case"))}
@@ -106,7 +107,7 @@ def one_change(trials: pd.DataFrame) -> pd.DataFrame:
         options = " ".join(Configuration.of(row).non_default)
         who = "pool" if row["strategy"] == "pool" else "allocate"
         if row["layout"] == "flat":
-            return "pool of plain memory, no references (flat)"
+            return "pool of plain memory, read ahead (flat: several changes)"
         if row["collector"] == "epsilon" and not options:
             return f"{who}, no collector (Epsilon)"
         if row["collector"] != "g1" or row["layout"] != "heap":

@@ -18,8 +18,10 @@ from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.labels import names_in
-from allocpool.packets.specs import SETTINGS, Configuration
+from allocpool.packets.published import published_as_trials
+from allocpool.packets.specs import SETTINGS, Configuration, case_size
 from allocpool.packets.tables import options_grid, options_table
+from allocpool.runtimes.collectors import OLDEST
 from allocpool.runtimes.flags import Flag, explained_flags
 from allocpool.studies.batch.study import STUDY, BatchProfile
 from allocpool.studies.your_workload.sizes import parse_sizes
@@ -85,6 +87,25 @@ def beyond_epsilon(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).sort_values(columns[:3], ignore_index=True)
 
 
+def published_sides() -> pd.DataFrame:
+    """Return the published ratios of allocating over the full pool on the heap, which came without a spread: columns
+    ``collector`` (the published name), ``release``, ``alive``, ``ratio``, ``verdict``, and ``n``, which is 1."""
+    heap = published_as_trials().query("layout == 'heap'")
+    costs = heap.pivot(index=["family", "runtime", "case"], columns="strategy", values="ns_per_packet").reset_index()
+    found = costs.rename(columns={"family": "collector", "runtime": "release"})
+    found = found.assign(alive=2 * found["case"].map(case_size), ratio=found["alloc"] / found["pool"], n=1)
+    side = (found["ratio"] > 1).map({True: "pool", False: "allocate"})
+    return found.assign(verdict=side)[["collector", "release", "alive", "ratio", "verdict", "n"]]
+
+
+def on_java_8(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return which side is cheaper on JDK 8 by messages alive, as published and in these trials; empty without any."""
+    here = by_size.rungs(trials[trials["runtime"] == OLDEST])
+    then = published_sides().query("release == @OLDEST")
+    then = then.assign(configuration=then["collector"] + ", published")
+    return by_size.table(pd.concat([then, here])) if len(here) else here
+
+
 def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Return what a cell costs without a setting of ours, or with the pause target of G1, over what it costs as set."""
     rows = options_table(trials, *SETTINGS)
@@ -96,7 +117,8 @@ def flags_table(profile: BatchProfile) -> pd.DataFrame:
     given: list[Flag] = []
     for key in dict.fromkeys(key for part in (profile, *profile.groups.values()) for key in part.configurations):
         settings = Configuration.parse(key).model_dump(exclude_none=True)
-        jvm = BatchSpec(**settings, strategy="pool", case="B", scale=profile.scale, packets=1).needs().jvm
+        shortest = {"fill_packets": 1, "packets": 2}
+        jvm = BatchSpec(**settings, **shortest, strategy="pool", case="B", scale=profile.scale).needs().jvm
         given += explained_flags(jvm, Path("gc.log"), Path("jit.log")) if jvm else ()
     rows = pd.DataFrame(given, columns=["flag", "whose", "why"])
     return rows.value_counts(sort=False).rename("configurations").reset_index().sort_values(["whose", "flag"])
