@@ -89,7 +89,7 @@ def rungs(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def ladders(own: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `rungs` of the configurations that have most of them: those a page opens with."""
+    """Return the rows of the configurations with most numbers of messages ``alive``: those a page opens with."""
     count = own.groupby("configuration")["alive"].transform("nunique")
     return pd.DataFrame(own[count == count.max()])
 
@@ -215,13 +215,13 @@ def sizes(own: pd.DataFrame) -> str:
 
 
 def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
-    """Draw ns a message against messages alive, a panel per configuration and a line per strategy, with the judge's
-    intervals; a dashed line marks where live buffers fill the last-level cache of ``cache_mb`` MiB. Trials are those of
-    one machine and one scale."""
+    """Draw ns a message against messages alive, a panel per configuration of most sizes and a line per strategy, with
+    the judge's intervals; a dashed line marks where live buffers fill the last-level cache of ``cache_mb`` MiB. Trials
+    are those of one machine and one scale."""
     alive = trials.assign(alive=trials["queue_size"] + trials["stored_count"])[["configuration", "case", "alive"]]
     cells = cell_data.cells(trials).merge(alive.drop_duplicates(), on=["configuration", "case"])
     cells = cells[cells["ns"].notna() & cells["strategy"].isin(["alloc", "pool"])]
-    cells = cells[cells.groupby("configuration")["alive"].transform("nunique") > 1]
+    cells = ladders(cells[cells.groupby("configuration")["alive"].transform("nunique") > 1])
     if cells.empty:
         return style.nothing("fewer than two numbers of messages alive were measured")
     names = names_in(trials)
@@ -233,7 +233,7 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
     if limit:
         handles.append(style.mark(f"last-level cache, {cache_mb:,.0f} MiB", style.INK, line="--"))
     sides = []
-    for name, mine in rungs(trials).groupby("configuration", sort=False):
+    for name, mine in ladders(rungs(trials)).groupby("configuration", sort=False):
         spans = mine.groupby((mine["verdict"] != mine["verdict"].shift()).cumsum())
         sides.append(f"{name}: " + ", ".join(f"{span['verdict'].iloc[0]} {_alive(span)}" for _, span in spans))
     text = f"ns a message by messages alive. {'; '.join(sides)}."
