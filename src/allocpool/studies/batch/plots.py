@@ -51,6 +51,7 @@ def releases(trials: pd.DataFrame) -> Figure:
     crosses are published, diamonds in steady state with the article's pause target, which G1 has by default on 8 and
     11."""
     heap = trials[(trials["layout"] == "heap") & trials["collector"].isin(_FAMILIES)]
+    heap = heap[heap["strategy"].isin(["alloc", "pool"])]
     java = heap.loc[cell_data.without_options(heap.assign(pause_target=None)).index]
     alive = {row.case: row.queue_size + row.stored_count for row in records(java.drop_duplicates("case"))}
     both = in_both_phases(java).dropna(subset=["ns"])
@@ -66,7 +67,7 @@ def releases(trials: pd.DataFrame) -> Figure:
     grid = sns.relplot(
         stated(both.assign(place=both["runtime"].map(places)), "ns"), x="place", y="ns", kind="line", hue="strategy",
         palette=COLOURS, style="phase", dashes={STEADY: "", START: (3, 2)}, markers={STEADY: "o", START: "X"},
-        **style.BARS, legend=False, **panels("panel", order, 2.4),
+        **style.BARS, legend=False, **panels("panel", order, 3),
     )  # fmt: skip
     published = both[both["published_ns"].notna()].drop_duplicates(["panel", "strategy"])
     published = published.assign(place=published["family"].map({"G1": places[8], "ZGC": places.get(11, 0)}))
@@ -79,7 +80,7 @@ def releases(trials: pd.DataFrame) -> Figure:
     log_axes(grid, "y", [*both["low"], *both["high"], *published["published_ns"], *target["ns"]])
     handles = [mark(name, COLOURS[name], line="-") for name in strategy_looks(both)]
     handles += [mark(STEADY, INK, "o", "-"), mark(START, INK, "X", "--"), mark("published (JDK 8; ZGC: 11)", INK, "x")]
-    handles += [mark(f"steady state, {_TARGET}", INK, "D")] if len(target) else []
+    handles += [mark(_TARGET, INK, "D")] if len(target) else []
     text = f"ns a message by release: {', '.join(order)}."
     return finish(grid, text, 3, handles=handles, x="release of the JDK", y="ns a message")
 
