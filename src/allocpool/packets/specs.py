@@ -198,8 +198,8 @@ class Configuration(Options):
         else:
             forms = "java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...] or cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]"
             raise UserError(f"configuration {text!r} is not {forms}")
-        plain = {"control": "plain"} if "plain" in words else {}
-        cls(**settings, layout=words[0], **plain).require_known_words()
+        if words[0] not in LAYOUTS[settings["language"]]:
+            raise unknown_choice(f"{language} layout", words[0], LAYOUTS[settings["language"]])
         allowed = layout_of(settings["language"], words[0]).steps
         steps = None
         if rest and not set(rest[0].split("+")).isdisjoint(strategies.STEPS):
