@@ -55,15 +55,17 @@ class Sweeps(_Part):
     intermediate_factors: _Factors = Field(
         default=(), description="queues in C++ between the usual input queue and the consumer, over that queue"
     )
+    heap_factors: _Factors = ()
     queues_of: tuple[ConfigurationKey, ...] | None = Field(
         default=None, description="the configurations whose queues are varied; None: all"
     )
-    heap_factors: _Factors = ()
+    heaps_of: tuple[ConfigurationKey, ...] | None = Field(default=None, description="likewise of heaps")
 
     @model_validator(mode="after")
-    def _queues_of_its_own(self) -> Self:
-        if unknown := sorted(set(self.queues_of or ()) - set(self.configurations)):
-            raise ValueError(f"queues_of: {unknown[0]} is none of configurations: {', '.join(self.configurations)}")
+    def _of_its_own(self) -> Self:
+        for name in ("queues_of", "heaps_of"):
+            if unknown := sorted(set(getattr(self, name) or ()) - set(self.configurations)):
+                raise ValueError(f"{name}: {unknown[0]} is none of configurations: {', '.join(self.configurations)}")
         return self
 
 
@@ -355,9 +357,10 @@ def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     points |= {(usual_ms, factor * usual_ms, 1.0): None for factor in part.intermediate_factors}
     points |= {(usual_ms, 0.0, factor): None for factor in part.heap_factors}
     cells = _cells(part.configurations, part.strategies, part.cases)
-    queued = part.configurations if part.queues_of is None else part.queues_of
+    every = set(part.configurations)
+    queued, heaped = (every if some is None else set(some) for some in (part.queues_of, part.heaps_of))
     for (cell, why_not), (queue_ms, between_ms, factor) in itertools.product(cells, points):
-        if (queue_ms, between_ms) != (usual_ms, 0.0) and cell[0].key not in queued:
+        if cell[0].key not in (heaped if factor != 1 else queued if (queue_ms, between_ms) != (usual_ms, 0) else every):
             continue
         if cell[0].language == "java" or factor == 1.0:
             sizes = {"input_queue_ms": queue_ms, "intermediate_queue_ms": between_ms}
