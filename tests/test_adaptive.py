@@ -22,7 +22,7 @@ from allocpool.studies.realtime import adaptive, claims, proof, story
 from allocpool.studies.realtime.adaptive import AdaptiveTrials, Seen
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
-from allocpool.studies.realtime.study import RealtimeProfile
+from allocpool.studies.realtime.study import RealtimeProfile, plan_sweeps
 
 __all__ = ["runner"]
 LOW_NS, HIGH_NS = 20.0, 10_000.0
@@ -180,6 +180,17 @@ def test_the_last_trials_of_a_cell_are_at_the_interval_that_its_source_states() 
     assert {key for key, ns in placed.items() if ns == 250} == {("pool", 5), ("pool", 9)}
 
 
+def test_queues_and_heaps_are_varied_of_those_that_are_named() -> None:
+    factors = {"queue_factors": [1, 10], "intermediate_factors": [10], "heap_factors": [1, 5]}
+    both = {"configurations": [KEY, "java/heap/zgc/11"], "strategies": ["pool"], **factors}
+    for named, varied in (({}, 8), ({"queues_of": [KEY]}, 6), ({"queues_of": [], "heaps_of": [KEY]}, 3)):
+        opened = campaign.open_study("realtime", "smoke", {"configurations": [], "sweeps": {**both, **named}})
+        profile: Any = opened.profile
+        trials: Any = [item.spec for item in plan_sweeps(profile, 0)]
+        assert len(trials) == varied
+        assert sum(trial.configuration.key == KEY for trial in trials) == (2 if "heaps_of" in named else 4)
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -193,6 +204,8 @@ def test_the_last_trials_of_a_cell_are_at_the_interval_that_its_source_states() 
         ({"changed": [{**CHANGED[0], "configurations": ["cpp/flat"]}]}, "heap_factor belongs to Java"),
         ({"changed": [{**CHANGED[1], "queue_factor": 1e3}]}, "queue_factor"),
         ({"stated": [{**CHANGED[2], "interval_ns": 9}]}, "is none of configurations"),
+        ({"sweeps": {"configurations": [KEY], "queues_of": ["cpp/flat"]}}, "queues_of: cpp/flat/glibc is none of"),
+        ({"sweeps": {"configurations": [KEY], "heaps_of": ["cpp/flat"]}}, "heaps_of: cpp/flat/glibc is none of"),
         ({"cap_seconds": 0.3, "full_seconds": 0.3, "major_collections": 0}, "give a longer cap"),
     ],
 )

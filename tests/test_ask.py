@@ -169,7 +169,9 @@ def test_ask_answers_in_json(data: Path) -> None:
     words = [word for key, value in WORDS.items() for word in (f"--{key.replace('_', '-')}", value)]
     done = CliRunner().invoke(main, ["ask", *words, "--json"])
     found = json.loads(done.output)
-    assert {"answer", "ratio", "low", "high", "nearest", "turns_at", "known_here"} <= found.keys()
+    assert {"answer", "ratio", "low", "high", "nearest", "gc_shares", "turns_at", "known_here"} <= found.keys()
+    allocating = [near["alloc_gc_share"] for near in found["nearest"]]
+    assert min(allocating) - 1e-9 <= found["gc_shares"][0] <= max(allocating) + 1e-9
     assert found["low"] <= found["ratio"] <= found["high"]
     assert found["known_here"] == 0
     assert found["nearest"][0]["question"]["bytes"] >= design.SMALLEST_BYTES
@@ -179,6 +181,7 @@ def test_ask_has_an_answer_for_cpp(data: Path) -> None:
     _, label, answer = command.asked({"language": "cpp", "bytes": "64k", "in_flight": "100"})
     assert label == pairs.CONFIGURATIONS["cpp"]
     assert not answer.nearest[0].question.heap_mb
+    assert answer.gc_shares is None
 
 
 @pytest.mark.parametrize(
@@ -241,6 +244,8 @@ def test_a_browser_gives_the_figures_of_python(tmp_path: Path) -> None:
                 assert [(turn["parameter"], turn["value"]) for turn in theirs["turns_at"]] == [
                     (turn.parameter, pytest.approx(turn.value)) for turn in ours.turns_at
                 ]
+                # Likenesses are rounded in Python.
+                assert (theirs["gc_shares"] or []) == pytest.approx(list(ours.gc_shares or ()), rel=1e-3)
                 assert [near["question"] for near in theirs["nearest"]] == [
                     vars(near.question) for near in ours.nearest
                 ]

@@ -2,6 +2,7 @@
 // A test holds both to the same figures.
 (() => {
   "use strict";
+  const GROUPS = { all: () => true, "many alive": (q) => alive(q) > 10000, small: (q) => q.bytes <= 1024 };
   const OBJECT_BYTES = 64, BASE_MB = 24, AMPLE = 8, NEAR = 8, OF_ALL = 0.2, HEAP_USED = 0.85, MIB = 2 ** 20;
   const STEPS = 60, TURNING = ["bytes", "in_flight", "kept_share", "temporaries", "live_mb", "heap_mb"];
   const WHOLE = new Set(["bytes", "in_flight", "temporaries", "heap_mb"]);
@@ -50,7 +51,8 @@
       const mean = this.mean + sum(likenesses.map((k, i) => k * this.weights[i]));
       const weights = likenesses.map((k) => k ** NEAR);
       const near = sum(weights.map((w, i) => w * this.residuals[i])) + (OF_ALL * sum(this.residuals)) / this.residuals.length;
-      const half = Math.hypot((this.quantile * near) / (sum(weights) + OF_ALL), 1.96 * this.host_sd);
+      const quantile = Math.max(...Object.keys(GROUPS).filter((name) => GROUPS[name](q)).map((name) => this.quantiles[name]));
+      const half = Math.hypot((quantile * near) / (sum(weights) + OF_ALL), 1.96 * this.host_sd);
       return { ratio: Math.exp(mean), low: Math.exp(mean - half), high: Math.exp(mean + half) };
     }
     outside(q) {
@@ -95,8 +97,11 @@
     }
     answer(q) {
       const predicted = this.predicted(q), outside = this.outside(q);
-      const answer = outside.length ? "inconclusive" : this.side(predicted);
-      return { answer, ...predicted, outside, turns_at: this.turns(q), nearest: this.nearest(q) };
+      const answer = outside.length ? "inconclusive" : this.side(predicted), nearest = this.nearest(q);
+      const weights = nearest.map((each) => each.likeness + 1e-9);
+      const share = (i) => sum(nearest.map((each, k) => each.costs[i] * weights[k])) / sum(weights);
+      const gc_shares = q.heap_mb ? [share(2), share(3)] : null;
+      return { answer, ...predicted, outside, gc_shares, turns_at: this.turns(q), nearest };
     }
     // The answer with one parameter changed, over its range, as far as that was measured and fits.
     curve(q, name, count = 40) {
@@ -158,6 +163,12 @@
       }
       return `Allocating costs ${few(ratio)} times as much CPU a message as a pool (${few(low)} to ${few(high)}).`;
     };
+    const limit = (shares) => {
+      if (!shares) return "Limited by memory and the allocator: there is no collector.";
+      const [alloc, pool] = shares.map((share) => `${Math.round(100 * share)}%`);
+      const what = shares[0] >= 0.5 ? "the collector" : "memory and the program\u2019s own work";
+      return `Limited by ${what}: the collector takes ${alloc} of the CPU allocating, ${pool} with a pool.`;
+    };
     const drawn = (points, now, predicted, name) => {
       const W = 240, H = 150, left = 34, right = 8, top = 8, bottom = 30;
       const xs = points.map((p) => p.x);
@@ -203,7 +214,7 @@
         complain(form.elements.heap, `${whole(poolLiveInMb(q))} MiB live with a pool: at least ${whole(needed)} MiB`);
         out("answer").textContent = "can't run";
         out("headline").textContent = "What is alive does not fit into this heap.";
-        for (const part of ["outside", "turns", "curves", "nearest"]) out(part).innerHTML = "";
+        for (const part of ["outside", "limit", "turns", "curves", "nearest"]) out(part).innerHTML = "";
         return;
       }
       const found = model.answer(q);
@@ -213,6 +224,7 @@
       out("outside").innerHTML = found.outside.map((each) =>
         `<li>Outside what was measured: ${NAMES[each.name]} ${shown(each.name, each.value)}, measured to ` +
         `${shown(each.name, each.bound)}.</li>`).join("");
+      out("limit").textContent = limit(found.gc_shares);
       out("turns").innerHTML = found.turns_at.map((turn) =>
         `<li>${turn.answer} would be expected at ${shown(turn.parameter, turn.value)}: ${NAMES[turn.parameter]}</li>`)
         .join("") || "<li>no single parameter turns it within what was measured</li>";

@@ -74,11 +74,20 @@ def report(workload: Workload, label: str, answer: Answer, command: str) -> str:
     if len(workload.sizes) > 1:
         lines.append(f"  sizes are taken by their mean, {workload.mean_bytes:,.0f} bytes")
     lines += [f"  outside what was measured: {each}" for each in answer.outside]
-    lines += ["nearest measured:", *map(_neighbour, answer.nearest)]
+    lines += [_limit(answer), "nearest measured:", *map(_neighbour, answer.nearest)]
     for turn in answer.turns_at:
         at = _UNITS.get(turn.parameter, f"--{turn.parameter.replace('_', '-')} {{:.0f}}").format(turn.value)
         lines.append(f"{turn.answer} would be expected at {at}")
     return "\n".join([*lines, f"measure it here: {command}"])
+
+
+def _limit(answer: Answer) -> str:
+    """Return what takes the CPU, judged by the nearest workloads."""
+    if answer.gc_shares is None:
+        return "limited by memory and the allocator: there is no collector"
+    alloc, pool = answer.gc_shares
+    what = "the collector" if alloc >= 0.5 else "memory and the program's own work"
+    return f"limited by {what}: the collector takes {alloc:.0%} of the CPU allocating, {pool:.0%} with a pool"
 
 
 def _neighbour(near: Neighbour) -> str:

@@ -1,7 +1,7 @@
 """Make the file of `ask` and its record from the shipped design: ``python -m allocpool.ask.fit``.
 
 The record predicts every workload from models that never saw it: tenths of the workloads are left out in turn, and
-everything is fitted anew without them, hyperparameters, residuals and quantile too.
+everything is fitted anew without them, hyperparameters, residuals and quantiles too.
 """
 
 from __future__ import annotations
@@ -71,11 +71,15 @@ def fit(configuration: str, workloads: list[Neighbour], host_sd: float = 0.0) ->
     for i in range(len(workloads)):
         others = np.arange(len(workloads)) != i
         scores.append(residuals[i] / ask.spread(alike[i][others], residuals[others].tolist()))
-    at = min(1.0, math.ceil((len(scores) + 1) * COVERED) / len(scores))
+    quantiles = {}
+    for name, holds in ask.GROUPS.items():
+        own = [score for score, each in zip(scores, workloads, strict=True) if holds(each.question)] or scores
+        at = min(1.0, math.ceil((len(own) + 1) * COVERED) / len(own))
+        quantiles[name] = _short(float(np.quantile(own, at, method="higher")))
     return Model(
         label=CONFIGURATIONS[configuration], features=names, lengths=_rounded(lengths), mean=_short(mean),
         weights=_rounded(amplitude * (inverse @ (ratios - mean))), residuals=_rounded(residuals),
-        quantile=_short(float(np.quantile(scores, at, method="higher"))), workloads=tuple(workloads), host_sd=host_sd,
+        quantiles=quantiles, workloads=tuple(workloads), host_sd=host_sd,
         margin=EFFECT, ranges=_RANGES | {"live_in_mb": (0.0, max(each.question.live_in_mb for each in workloads))},
     )  # fmt: skip
 
@@ -192,7 +196,7 @@ def _stored(
     plain = {}
     for name, model in models.items():
         own = {key: getattr(model, key) for key in (
-            "label", "features", "lengths", "mean", "weights", "residuals", "quantile", "host_sd", "ranges",
+            "label", "features", "lengths", "mean", "weights", "residuals", "quantiles", "host_sd", "ranges",
         )}  # fmt: skip
         own["workloads"] = [
             [*vars(each.question).values(), *(_short(value) for value in (each.alloc_ns, each.pool_ns)),

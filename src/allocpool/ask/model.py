@@ -27,6 +27,8 @@ _AMPLE = HEAP_OVER_LIVE[1]
 """Of a heap over what lives: a larger one counts as that."""
 _NEAR, _OF_ALL = 8, 0.2
 """What counts as near for `spread`: the power of likeness, and the weight of the mean of all."""
+_FAR = 1e-9
+"""Added to likenesses, so that some workload counts where none is alike."""
 _STEPS = 60
 """Values of a parameter that are tried between its bounds for where the answer turns."""
 
@@ -76,6 +78,13 @@ FEATURES: dict[str, Callable[[Question], float]] = {
     "heap_over_live": lambda q: math.log2(min(_AMPLE, max(q.heap_mb, 1) / (q.live_in_mb + BASE_MB))),
 }
 """Coordinates of the model, the same in `calculator.js`; C++ has no heap."""
+GROUPS: dict[str, Callable[[Question], bool]] = {
+    "all": lambda q: True,
+    "many alive": lambda q: q.alive > 10_000,
+    "small": lambda q: q.bytes <= 1024,
+}
+"""Workloads whose intervals have to hold what they say in each group alone: the widest counts where several apply
+(Barber, Candes, Ramdas and Tibshirani 2021, section 4). The same in `calculator.js`."""
 OF_CPP = tuple(name for name in FEATURES if name != "heap_over_live")
 
 
@@ -107,13 +116,15 @@ class Turn:
 @dataclass(frozen=True)
 class Answer:
     """``ratio``: allocation's CPU a message over the pool's, with the bounds of its 95% prediction interval.
-    ``known_here``: pairs of this machine's own that moved it. ``outside``: what is beyond what was measured."""
+    ``gc_shares``: the collector's share of the CPU allocating and with a pool, of the nearest by their likeness; None
+    in C++. ``known_here``: pairs of this machine's own that moved it. ``outside``: what is beyond what was measured."""
 
     answer: str
     ratio: float
     low: float
     high: float
     nearest: tuple[Neighbour, ...]
+    gc_shares: tuple[float, float] | None
     turns_at: tuple[Turn, ...]
     known_here: int
     outside: tuple[str, ...]
@@ -132,7 +143,7 @@ class Model:
     mean: float
     weights: tuple[float, ...]
     residuals: tuple[float, ...]
-    quantile: float
+    quantiles: dict[str, float]
     workloads: tuple[Neighbour, ...]
     host_sd: float
     margin: float
@@ -155,7 +166,8 @@ class Model:
         """Return the expected logarithm of the ratio and half its prediction interval, for the host of the file."""
         likenesses = self.likenesses(question)
         mean = self.mean + math.fsum(a * k for a, k in zip(self.weights, likenesses, strict=True))
-        return mean, self.quantile * spread(likenesses, self.residuals)
+        quantile = max(self.quantiles[name] for name, holds in GROUPS.items() if holds(question))
+        return mean, quantile * spread(likenesses, self.residuals)
 
     @cached_property
     def offset(self) -> float:
@@ -194,10 +206,10 @@ class Model:
 
     def answer(self, question: Question) -> Answer:
         ratio, low, high = self.predicted(question)
-        outside = tuple(self.outside(question))
+        outside, near = tuple(self.outside(question)), self.nearest(question)
         return Answer(
-            UNDECIDED if outside else self.side(low, high), ratio, low, high, self.nearest(question),
-            tuple(self.turns(question)), len(self.here), outside,
+            UNDECIDED if outside else self.side(low, high), ratio, low, high, near,
+            _gc_shares(near) if question.heap_mb else None, tuple(self.turns(question)), len(self.here), outside,
         )  # fmt: skip
 
     def turns(self, question: Question) -> Iterator[Turn]:
@@ -221,6 +233,12 @@ class Model:
                 if (self.predicted(tried)[0] > 1) != pool_now:
                     return float(getattr(tried, name))
         return None
+
+
+def _gc_shares(near: Sequence[Neighbour]) -> tuple[float, float]:
+    total = math.fsum(each.likeness + _FAR for each in near)
+    alloc = math.fsum((each.likeness + _FAR) * each.alloc_gc_share for each in near)
+    return alloc / total, math.fsum((each.likeness + _FAR) * each.pool_gc_share for each in near) / total
 
 
 def matern(distance: float) -> float:

@@ -208,7 +208,8 @@ def _at_published_sizes(profile: str) -> pd.DataFrame:
     as_there = (every["scale"] == 1) & usual_heap(every) & (every["queue_factor"] == 1)
     about = every["interval_ns"].between(0.999 * COMPARISON_INTERVAL_NS, 1.001 * COMPARISON_INTERVAL_NS)
     done = finished(every[as_there & about & every["strategy"].isin(list(_SIDES))])
-    return done[done["intermediate_queue_ms"] == 0]
+    done = done[done["intermediate_queue_ms"] == 0]
+    return done[done.groupby("host_id")["strategy"].transform("nunique") == len(_SIDES)]  # a host that has both
 
 
 def _lost(row: Any) -> str:
