@@ -88,12 +88,16 @@ def test_what_is_left_of_a_group_ends_with_its_work() -> None:
     assert all_end([left])
 
 
+PYTHON = f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\n"
+"""The first lines of a script in Python whose path may have a space."""
+
+
 @pytest.mark.parametrize("goal", ["findings", "bench-some"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_what_make_has_started_ends_with_make(tmp_path: Path, how: signal.Signals, goal: str) -> None:
     program = tmp_path / "allocpool"
     program.write_text(
-        f"#!{sys.executable}\nimport os, time\nfrom allocpool.machine.guard import end_with_make\n"
+        f"{PYTHON}import os, time\nfrom allocpool.machine.guard import end_with_make\n"
         "end_with_make()\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n", encoding="utf-8"
     )  # fmt: skip
     program.chmod(0o755)
@@ -147,7 +151,7 @@ def watched(make: int) -> bool:
 def test_an_interrupt_that_all_of_a_terminal_get_is_told_once(tmp_path: Path) -> None:
     program = tmp_path / "allocpool"
     program.write_text(
-        f"#!{sys.executable}\nimport os, signal, time\nfrom allocpool.machine import guard\n"
+        f"{PYTHON}import os, signal, time\nfrom allocpool.machine import guard\n"
         "signal.signal(signal.SIGTERM, signal.default_int_handler)\nguard._WATCH_S = 0.01\nguard.end_with_make()\n"
         "try:\n    print(os.getpid(), flush=True)\n    time.sleep(600)\nexcept KeyboardInterrupt:\n"
         "    time.sleep(0.5)\n    print('ended in order', flush=True)\n", encoding="utf-8"

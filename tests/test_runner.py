@@ -180,7 +180,7 @@ def test_memory_that_can_not_be_had_at_all_is_out_of_memory(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: tuple[str, ...], limit_kb: int
 ) -> None:
     limited = tmp_path / "python"
-    limited.write_text(f'#!/bin/sh\nulimit -v {limit_kb}\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    limited.write_text(f'#!/bin/sh\nulimit -v {limit_kb}\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     limited.chmod(0o755)
     single.run_single(
         single.parse_spec(["mode=batch", *settings[:-3], "scale=0.01", "packets=1000"])

@@ -221,6 +221,8 @@ def in_a_place_of_its_own(work: Callable[[], Any]) -> Any:
     there.close()
     answer = here.recv()
     child.join(600)
+    if isinstance(answer, PermissionError) and "unshare" in str(answer):
+        pytest.skip("no namespaces here, as in a chroot of an ordinary user")
     if isinstance(answer, BaseException):
         raise answer
     return answer

@@ -141,5 +141,7 @@ def block_ratios(numerator: pd.Series, denominator: pd.Series) -> pd.Series:
 def binomial_bounds(events: int, chances: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Return exact two-sided bounds of a probability after ``events`` in ``chances`` (Clopper and Pearson, Biometrika
     26(4), 1934); ValueError unless ``0 <= events <= chances > 0``."""
+    if not 0 <= events <= chances or not chances:
+        raise ValueError(f"{events} events in {chances} chances: there must be chances, and no more events than these")
     bounds = scipy.stats.binomtest(events, chances).proportion_ci(confidence_level=confidence, method="exact")
     return float(bounds.low), float(bounds.high)

@@ -16,7 +16,6 @@ import tempfile
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
 
 import pyarrow
 import pyarrow.compute as compute
@@ -50,12 +49,11 @@ _OURS = re.compile(rf"({'|'.join(STUDY_NAMES)})/[\w-]+\.(parquet|json)|raw/[\w-]
 class _Member(tarfile.TarInfo):
     """The header of a file; any other kind is refused before what it describes is read: `tarfile` has no bounds."""
 
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        member = super().frombuf(buf, encoding, errors)
-        if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.size > _MOST_BYTES:
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        # Of every release: from Python 3.14 on headers no longer come through the public `frombuf`.
+        if self.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or self.size > _MOST_BYTES:
             raise UserError("it holds something else than files, or more than a campaign leaves")
-        return member
+        return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
 
 
 class _Manifest(BaseModel):
