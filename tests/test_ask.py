@@ -28,6 +28,10 @@ USUAL = Question(512, 20_000, 0, 0.0, 1.0, 1.0, 3, 64, 16.0, 128)
 WORDS = {"bytes": "512", "in_flight": "20000", "kept": "6%", "for": "1s", "rate": "1e6", "heap": "256m"}
 
 
+def of_configuration(question: Question, name: str) -> Question:
+    return replace(question, heap_mb=0 if name == "cpp" else question.heap_mb, direct=name == "direct")
+
+
 def drawn(count: int) -> list[Question]:
     found = []
     for point in range(count):
@@ -39,10 +43,13 @@ def drawn(count: int) -> list[Question]:
     return found
 
 
+@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("question", drawn(20))
-def test_what_lives_is_what_the_trials_have(question: Question) -> None:
-    stated = {name: getattr(question, name) for name in Question.__dataclass_fields__ if name != "bytes"}
+def test_what_lives_is_what_the_trials_have(question: Question, direct: bool) -> None:
+    question = replace(question, direct=direct)
+    stated = {name: getattr(question, name) for name in vars(question) if name not in ("bytes", "direct")}
     spec = {"runtime": 25, "collector": "g1", "sizes": str(int(question.bytes)), "seconds": 1, **stated}
+    spec |= {"layout": "native"} if direct else {}
     live_mb = [heap_live_mb(MessagesSpec(strategy=side, **spec).model_dump()) for side in ("alloc", "pool")]
     assert live_mb == pytest.approx([question.live_in_mb, question.pool_live_in_mb])
 
@@ -121,7 +128,7 @@ def test_a_turn_is_where_the_expected_side_changes() -> None:
     for name in pairs.CONFIGURATIONS:
         of = load(name)
         for question in drawn(12):
-            asked = question if name != "cpp" else replace(question, heap_mb=0)
+            asked = of_configuration(question, name)
             for turn in of.turns(asked):
                 changed: dict[str, Any] = {turn.parameter: turn.value}
                 after = replace(asked, **changed)
@@ -187,10 +194,11 @@ def test_ask_has_an_answer_for_cpp(data: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"collector": "parallel"}, "g1, genzgc"),
+        ({"collector": "serial"}, "g1, genzgc, parallel"),
+        ({"collector": "genzgc", "layout": "native"}, "g1 with --layout native"),
         ({"language": "rust"}, "java, cpp"),
         ({"language": "cpp", "layout": "array"}, "--language cpp"),
-        ({"layout": "native"}, "array, malloc"),
+        ({"layout": "heap"}, "array, native, malloc"),
         ({"runtime": "17"}, "ask knows 25"),
         ({"bytes": "much"}, "--bytes 'much'"),
         ({"in_flight": "1m", "bytes": "4096", "heap": "1g"}, "--heap"),
@@ -230,7 +238,7 @@ def test_a_browser_gives_the_figures_of_python(tmp_path: Path) -> None:
         tab = browser.new_page()
         tab.goto(file.as_uri())
         for name in pairs.CONFIGURATIONS:
-            own = [replace(each, heap_mb=0) if name == "cpp" else each for each in asked]
+            own = [of_configuration(each, name) for each in asked]
             call = (
                 "([name, all]) => { const m = new allocpoolAsk.Model(FILE, name); return all.map((q) => m.answer(q)); }"
             )

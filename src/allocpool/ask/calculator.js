@@ -10,9 +10,10 @@
   const alive = (q) => q.in_flight + q.kept_count + 1;
   const liveInMb = (q) => {
     const results = (q.kept_count + 1) * q.temporaries * q.temporary_bytes;
-    return (alive(q) * (q.bytes + OBJECT_BYTES) + results) / MIB + q.live_mb;
+    return (alive(q) * ((q.direct ? 0 : q.bytes) + OBJECT_BYTES) + results) / MIB + q.live_mb;
   };
-  const poolLiveInMb = (q) => liveInMb(q) + (alive(q) * (2 ** Math.ceil(Math.log2(q.bytes)) - q.bytes)) / MIB;
+  const wasted = (q) => (q.direct ? 0 : 2 ** Math.ceil(Math.log2(q.bytes)) - q.bytes);
+  const poolLiveInMb = (q) => liveInMb(q) + (alive(q) * wasted(q)) / MIB;
   const FEATURES = {
     bytes: (q) => Math.log2(q.bytes),
     in_flight: (q) => Math.log2(1 + q.in_flight),
@@ -148,13 +149,13 @@
       }
       return valid ? found : null;
     };
-    const question = (n, cpp) => {
+    const question = (n, name) => {
       const share = n.kept / 100;
       return {
         bytes: n.bytes, in_flight: Math.round(n.in_flight), kept_share: share,
         kept_count: share ? Math.max(1, Math.round(n.rate * share * n.kept_for)) : 0, filled_share: n.touched / 100,
         read_share: n.touched / 100, temporaries: Math.round(n.temporaries), temporary_bytes: n.temporary_bytes,
-        live_mb: n.live, heap_mb: cpp ? 0 : n.heap,
+        live_mb: n.live, heap_mb: name === "cpp" ? 0 : n.heap, direct: name === "direct",
       };
     };
     const headline = ({ answer, ratio, low, high }) => {
@@ -203,7 +204,7 @@
       form.elements.heap.disabled = cpp;
       root.querySelector("input[data-for=heap]").disabled = cpp;
       if (!n) return;
-      const q = question(n, cpp), model = models[name];
+      const q = question(n, name), model = models[name];
       if (inPage) {
         const words = new URLSearchParams({ configuration: name, ...Object.fromEntries(fields.map((f) => [f.name, f.value])) });
         out("link").href = `#ask?${words}`;

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from allocpool.ask.model import ALLOCATE, EITHER, POOL, Answer, Neighbour, load
-from allocpool.ask.pairs import CONFIGURATIONS, LAYOUTS, RUNTIME, here, question_of_workload
+from allocpool.ask.pairs import COLLECTORS, RUNTIME, configuration_named, here, question_of_workload
 from allocpool.errors import UserError, unknown_choice
 from allocpool.studies.your_workload.workload import SETTINGS, Workload, understood
 
@@ -37,27 +37,26 @@ def asked(given: Mapping[str, object]) -> tuple[Workload, str, Answer]:
     if language is not None:
         if language not in LANGUAGES:
             raise unknown_choice("language", str(language), LANGUAGES)
-        if words.setdefault("layout", LANGUAGES[language]) not in LAYOUTS or (language == "cpp") != (
-            words["layout"] == "malloc"
-        ):
+        layout = words.setdefault("layout", LANGUAGES[language])
+        if layout not in COLLECTORS or (language == "cpp") != (layout == "malloc"):
             raise UserError(f"--layout {words['layout']} is not of --language {language}: leave out one of them")
     workload = understood(words, anywhere=True)
-    _refuse_unmeasured(workload)
-    name = "cpp" if workload.layout == "malloc" else workload.collector
+    name = _measured(workload)
     model = load(name, here(name))
     return workload, model.label, model.answer(question_of_workload(workload))
 
 
-def _refuse_unmeasured(workload: Workload) -> None:
-    if workload.layout not in LAYOUTS:
-        raise UserError(f"--layout {workload.layout}: ask knows {', '.join(LAYOUTS)}; advise measures the others")
-    if workload.layout == "malloc":
-        return
-    if workload.collector not in CONFIGURATIONS:
-        valid = ", ".join(name for name in CONFIGURATIONS if name != "cpp")
+def _measured(workload: Workload) -> str:
+    """Return the configuration of a workload; UserError with those that there are."""
+    if (layout := workload.layout) not in COLLECTORS:
+        raise UserError(f"--layout {layout}: ask knows {', '.join(COLLECTORS)}; advise measures the others")
+    name = configuration_named(layout, workload.collector)
+    if name is None:
+        valid = f"{', '.join(COLLECTORS[layout])} with --layout {layout}"
         raise UserError(f"--collector {workload.collector}: ask knows {valid}; advise measures the others")
-    if workload.runtime != RUNTIME:
+    if name != "cpp" and workload.runtime != RUNTIME:
         raise UserError(f"--runtime {workload.runtime}: ask knows {RUNTIME}; advise measures the others")
+    return name
 
 
 def report(workload: Workload, label: str, answer: Answer, command: str) -> str:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from allocpool.ask import model as ask
 from allocpool.ask.model import FEATURES, OF_CPP, Model, Neighbour, Question
-from allocpool.ask.pairs import CONFIGURATIONS, pairs, question_of_workload
+from allocpool.ask.pairs import CONFIGURATIONS, configuration_named, pairs, question_of_workload
 from allocpool.campaign import hosts, store
 from allocpool.decisions import EFFECT
 from allocpool.files import write_atomically
@@ -148,11 +148,12 @@ def elsewhere(host: str) -> Iterator[tuple[dict[str, Any], str, str, Neighbour]]
                 yield {"kind": OTHER_HOST}, configuration, other, pair
     for row in check.load().to_dict("records"):
         work = understood(check.WORKLOADS[row["workload"]], anywhere=True)
-        if work.layout == "array" and work.collector in CONFIGURATIONS and row["host_id"] != host:
+        name = configuration_named(work.layout, work.collector)
+        if name and row["host_id"] != host:
             # Of these the ratio alone is stored.
             pair = Neighbour(question_of_workload(work), row["long_ratio"], 1.0, 0.0, 0.0)
             about = {"kind": AT_LENGTH, "workload": row["workload"], "at_length": row["at_length"]}
-            yield about, work.collector, row["host_id"], pair
+            yield about, name, row["host_id"], pair
 
 
 def main() -> None:

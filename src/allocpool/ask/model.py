@@ -35,7 +35,8 @@ _STEPS = 60
 
 @dataclass(frozen=True)
 class Question:
-    """A workload in numbers, of one thread; sizes are their mean. ``heap_mb``: 0 for C++."""
+    """A workload in numbers, of one thread; sizes are their mean. ``heap_mb``: 0 for C++. ``direct``: buffers are
+    outside of the heap."""
 
     bytes: float
     in_flight: int
@@ -47,6 +48,7 @@ class Question:
     temporary_bytes: int
     live_mb: float
     heap_mb: int
+    direct: bool = False
 
     @property
     def alive(self) -> int:
@@ -55,14 +57,15 @@ class Question:
 
     @property
     def live_in_mb(self) -> float:
-        """What lives at a time where every message is allocated, MiB."""
+        """What lives at a time where every message is allocated, in the heap if there is one, MiB."""
         results = (self.kept_count + 1) * self.temporaries * self.temporary_bytes
-        return (self.alive * (self.bytes + _OBJECT_BYTES) + results) / 2**20 + self.live_mb
+        size = _OBJECT_BYTES + (0 if self.direct else self.bytes)
+        return (self.alive * size + results) / 2**20 + self.live_mb
 
     @property
     def pool_live_in_mb(self) -> float:
         """The same with a pool, whose buffers are as long as their size class, a power of two."""
-        wasted: float = 2.0 ** math.ceil(math.log2(self.bytes)) - self.bytes
+        wasted: float = 0.0 if self.direct else 2.0 ** math.ceil(math.log2(self.bytes)) - self.bytes
         return self.live_in_mb + self.alive * wasted / 2**20
 
 

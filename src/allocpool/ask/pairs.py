@@ -14,17 +14,21 @@ from typing import Any
 from allocpool import home
 from allocpool.ask.model import Neighbour, Question
 
-CONFIGURATIONS = {"g1": "G1, JDK 25", "genzgc": "generational ZGC, JDK 25", "cpp": "C++, glibc"}
+CONFIGURATIONS = {
+    "g1": "G1, JDK 25", "genzgc": "generational ZGC, JDK 25", "parallel": "Parallel, JDK 25",
+    "direct": "G1, JDK 25, direct buffers", "cpp": "C++, glibc",
+}  # fmt: skip
 RUNTIME = 25
-LAYOUTS = ("array", "malloc")
+COLLECTORS = {"array": ("g1", "genzgc", "parallel"), "native": ("g1",), "malloc": ("",)}
+"""Of each layout, those that were measured."""
 _STATED = (
     "mean_bytes", "messages_in_flight", "kept_count", "kept_share", "filled_share", "read_share", "temporaries",
-    "temporary_bytes", "live_mb", "heap_mb",
+    "temporary_bytes", "live_mb", "heap_mb", "layout",
 )  # fmt: skip
 """Columns of table ``trials`` of your_workload, in the order of the fields of `Question`."""
 _COSTS = ("cpu_ns_per_message", "gc_cpu_share")
 _OTHERS = (
-    "status", "host_id", "language", "layout", "runtime", "collector", "allocator", "strategy", "rate_per_s", "threads",
+    "status", "host_id", "language", "runtime", "collector", "allocator", "strategy", "rate_per_s", "threads",
     "garbage_mb_per_s", "changed_mb_per_s", "jvm_flags", "trace", "classes", "zeroing",
 )  # fmt: skip
 COLUMNS = (*_STATED, *_COSTS, *_OTHERS)
@@ -34,8 +38,14 @@ def configuration_of(row: Mapping[str, Any]) -> str | None:
     """Return which of `CONFIGURATIONS` a trial is of, or None."""
     if row["language"] == "cpp":
         return "cpp" if row["allocator"] == "glibc" else None
-    known = row["layout"] == "array" and row["collector"] in CONFIGURATIONS and row["runtime"] == RUNTIME
-    return str(row["collector"]) if known else None
+    return configuration_named(row["layout"], row["collector"]) if row["runtime"] == RUNTIME else None
+
+
+def configuration_named(layout: str, collector: str) -> str | None:
+    """Return which of `CONFIGURATIONS` these are, or None."""
+    if collector not in COLLECTORS.get(layout, ()):
+        return None
+    return {"native": "direct", "malloc": "cpp"}.get(layout, collector)
 
 
 def _counts(row: Mapping[str, Any]) -> bool:
@@ -48,18 +58,17 @@ def _counts(row: Mapping[str, Any]) -> bool:
 
 def question_of(values: Iterable[Any]) -> Question:
     """Return the workload of the values of `_STATED`."""
-    size, in_flight, kept, share, filled, read, temporaries, each, live_mb, heap_mb = values
+    size, in_flight, kept, share, filled, read, temporaries, each, live_mb, heap_mb, layout = values
     return Question(
         float(size), int(in_flight), int(kept), float(share), float(filled), float(read), int(temporaries), int(each),
-        float(live_mb), int(heap_mb or 0),
+        float(live_mb), 0 if layout == "malloc" else int(heap_mb or 0), layout == "native",
     )  # fmt: skip
 
 
 def question_of_workload(workload: Any) -> Question:
     """Return a `Workload`, the reader's own, as the model has it."""
     names = ["in_flight" if name == "messages_in_flight" else name for name in _STATED]
-    values = [getattr(workload, name) for name in names]
-    return question_of(values if workload.layout != "malloc" else [*values[:-1], 0])
+    return question_of(getattr(workload, name) for name in names)
 
 
 def pairs(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, Neighbour]]:

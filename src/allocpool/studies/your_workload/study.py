@@ -139,10 +139,10 @@ def _specs_of_design(profile: YourProfile, part: DesignPart, point: int) -> Iter
     times = {"seconds": profile.seconds, "warmup_seconds": profile.warmup_seconds, "block": point}
     for configuration in _settings_of(part.java, part.cpp):
         own = {**times, **configuration, **workload}
-        if configuration["language"] == "java":  # one heap for both sides: that of the pool, which holds more
+        if configuration["language"] == "java":  # one limit for both sides: that of the pool, which holds more
             pool = MessagesSpec(strategy="pool", **own).model_dump()
             smallest_mb = collector_named(configuration["collector"]).smallest_heap_mb
-            own["heap_mb"] = heap_mb_at(heap_live_mb(pool), over_live, smallest_mb)
+            own |= {"heap_mb": heap_mb_at(heap_live_mb(pool), over_live, smallest_mb), "direct_mb": pool["direct_mb"]}
         yield from (MessagesSpec(strategy=strategy, **own) for strategy in profile.strategies)
 
 
