@@ -252,8 +252,7 @@ def test_a_browser_gives_the_figures_of_python(tmp_path: Path) -> None:
                 assert [(turn["parameter"], turn["value"]) for turn in theirs["turns_at"]] == [
                     (turn.parameter, pytest.approx(turn.value)) for turn in ours.turns_at
                 ]
-                # Likenesses are rounded in Python.
-                assert (theirs["gc_shares"] or []) == pytest.approx(list(ours.gc_shares or ()), rel=1e-3)
+                assert (theirs["gc_shares"] or []) == pytest.approx(list(ours.gc_shares or ()))
                 assert [near["question"] for near in theirs["nearest"]] == [
                     vars(near.question) for near in ours.nearest
                 ]

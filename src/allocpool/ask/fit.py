@@ -31,8 +31,10 @@ LEFT_OUT, OTHER_HOST, AT_LENGTH = "left out", "other host", "at length"
 """Kinds of rows of the record: workloads of the design, and what hosts measured that the model never saw."""
 COVERED = 0.95
 _FOLDS = 10
-_MOST = 32.0
-"""A ratio counts as this when a process is fitted: one heap that is all but full would bend everything near it."""
+_MOST = {"direct": 256.0}
+_MOST_ELSEWHERE = 32.0
+"""A ratio counts as this when a process is fitted: one heap that is all but full would bend everything near it. What
+direct memory costs to obtain and clear is no such exception: ratios are larger there."""
 _RANGES: dict[str, tuple[float, float]] = {
     "bytes": (design.SMALLEST_BYTES, design.LARGEST_BYTES),
     "in_flight": (0, design.MOST_ALIVE),
@@ -54,7 +56,8 @@ def fit(configuration: str, workloads: list[Neighbour], host_sd: float = 0.0) ->
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
     names, places = _placed(configuration, workloads)
-    ratios = np.clip(np.log([each.ratio for each in workloads]), -math.log(_MOST), math.log(_MOST))
+    most = math.log(_MOST.get(configuration, _MOST_ELSEWHERE))
+    ratios = np.clip(np.log([each.ratio for each in workloads]), -most, most)
     mean, scale = float(ratios.mean()), places.std(axis=0) + 1e-9
     kernel = ConstantKernel(0.2, (1e-3, 1e2)) * Matern(scale * 2, [(s / 5, s * 100) for s in scale], nu=2.5)
     kernel += WhiteKernel(1e-2, (1e-5, 1.0))

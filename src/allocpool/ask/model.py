@@ -205,7 +205,7 @@ class Model:
 
     def nearest(self, question: Question, most: int = 3) -> tuple[Neighbour, ...]:
         found = sorted(zip(self.likenesses(question), self.workloads, strict=True), key=lambda pair: -pair[0])
-        return tuple(replace(workload, likeness=round(k, 4)) for k, workload in found[:most])
+        return tuple(replace(workload, likeness=k) for k, workload in found[:most])
 
     def answer(self, question: Question) -> Answer:
         ratio, low, high = self.predicted(question)
