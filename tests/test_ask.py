@@ -198,7 +198,7 @@ def test_ask_has_an_answer_for_cpp(data: Path) -> None:
         ({"collector": "genzgc", "layout": "native"}, "g1 with --layout native"),
         ({"language": "rust"}, "java, cpp"),
         ({"language": "cpp", "layout": "array"}, "--language cpp"),
-        ({"layout": "heap"}, "array, native, malloc"),
+        ({"layout": "heap", "language": "java"}, "array, native, malloc"),
         ({"runtime": "17"}, "ask knows 25"),
         ({"bytes": "much"}, "--bytes 'much'"),
         ({"in_flight": "1m", "bytes": "4096", "heap": "1g"}, "--heap"),

@@ -31,8 +31,7 @@ LEFT_OUT, OTHER_HOST, AT_LENGTH = "left out", "other host", "at length"
 """Kinds of rows of the record: workloads of the design, and what hosts measured that the model never saw."""
 COVERED = 0.95
 _FOLDS = 10
-_MOST = {"direct": 256.0}
-_MOST_ELSEWHERE = 32.0
+_MOST = dict.fromkeys(CONFIGURATIONS, 32.0) | {"direct": 256.0}
 """A ratio counts as this when a process is fitted: one heap that is all but full would bend everything near it. What
 direct memory costs to obtain and clear is no such exception: ratios are larger there."""
 _RANGES: dict[str, tuple[float, float]] = {
@@ -56,7 +55,7 @@ def fit(configuration: str, workloads: list[Neighbour], host_sd: float = 0.0) ->
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
     names, places = _placed(configuration, workloads)
-    most = math.log(_MOST.get(configuration, _MOST_ELSEWHERE))
+    most = math.log(_MOST[configuration])
     ratios = np.clip(np.log([each.ratio for each in workloads]), -most, most)
     mean, scale = float(ratios.mean()), places.std(axis=0) + 1e-9
     kernel = ConstantKernel(0.2, (1e-3, 1e2)) * Matern(scale * 2, [(s / 5, s * 100) for s in scale], nu=2.5)
