@@ -19,10 +19,13 @@ from test_site import CHROMIUM, in_a_browser
 from allocpool import home
 from allocpool.ask import command, fit, model, page, pairs
 from allocpool.ask.model import ALLOCATE, EITHER, POOL, UNDECIDED, Neighbour, Question, load
+from allocpool.campaign import profiles
+from allocpool.campaign.study import Machine
 from allocpool.cli import main
 from allocpool.errors import UserError
 from allocpool.studies.your_workload import design
 from allocpool.studies.your_workload.specs import MessagesSpec, heap_live_mb
+from allocpool.studies.your_workload.study import STUDY, YourProfile, plan_messages
 
 USUAL = Question(512, 20_000, 0, 0.0, 1.0, 1.0, 3, 64, 16.0, 128)
 WORDS = {"bytes": "512", "in_flight": "20000", "kept": "6%", "for": "1s", "rate": "1e6", "heap": "256m"}
@@ -65,6 +68,22 @@ def test_the_design_fills_its_ranges_and_any_start_of_it_is_the_same() -> None:
         assert alive_mb <= design.MOST_ALIVE_MB * 1.01
         assert 1.3 <= over_live <= 8
         assert (settings["kept_share"] > 0) == (settings["kept_count"] > 0)
+
+
+def test_a_design_goes_on_from_a_point_and_repeats_all_of_them() -> None:
+    usual = profiles.read(STUDY, "ask", {}).model_dump()
+
+    def specs(first: int, blocks: int) -> list[Any]:
+        part = {"first": first, "points": 4, "cpp": ["glibc"]}
+        profile = YourProfile.model_validate(usual | {"blocks": blocks, "design": part})
+        return [item.spec for item in plan_messages(profile, Machine(2))]
+
+    twice, rest = specs(0, 2), specs(2, 1)
+    assert len(twice) == 16 and len({spec.block for spec in twice}) == 8
+    assert len({spec.model_copy(update={"block": 0}) for spec in twice}) == 8
+    assert len(rest) == 4 and set(rest) < set(twice)
+    with pytest.raises(ValueError, match="from 0 to 3"):
+        specs(4, 1)
 
 
 def made_up(noise: float = 0.0) -> list[Neighbour]:

@@ -40,6 +40,7 @@ from allocpool.trial.spec import TrialSpec
 _OWN = ("strategy", "language", "layout", "runtime", "collector", "allocator", "block", "seconds", "messages",
         "warmup_seconds")  # fmt: skip
 """What a workload of a profile does not state: strategies and configurations do."""
+_MOST_POINTS = 2**12
 _CONFIGURATIONS = ("java", "cpp")
 
 
@@ -54,13 +55,20 @@ class PacketsPart(BaseModel):
 
 
 class DesignPart(BaseModel):
-    """A workload a point, each with every strategy on every configuration, once: see `design`."""
+    """A workload a point, each with every strategy on every configuration: see `design`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    points: int = Field(ge=1, le=2**12)
+    points: int = Field(ge=1, le=_MOST_POINTS)
+    first: int = Field(default=0, ge=0, lt=_MOST_POINTS, description="point to begin with, where those before are done")
     java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
     cpp: tuple[str, ...] = Field(default=(), description="allocators")
+
+    @model_validator(mode="after")
+    def _has_points(self) -> DesignPart:
+        if self.first >= self.points:
+            raise ValueError(f"first is below points, from 0 to {self.points - 1}, not {self.first}")
+        return self
 
 
 class YourProfile(StudyProfile):
@@ -134,9 +142,10 @@ def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec
                 )  # fmt: skip
 
 
-def _specs_of_design(profile: YourProfile, part: DesignPart, point: int) -> Iterator[MessagesSpec]:
+def _specs_of_design(profile: YourProfile, part: DesignPart, repetition: int, point: int) -> Iterator[MessagesSpec]:
     workload, over_live = workload_at(point, part.points)
-    times = {"seconds": profile.seconds, "warmup_seconds": profile.warmup_seconds, "block": point}
+    times = {"seconds": profile.seconds, "warmup_seconds": profile.warmup_seconds}
+    times["block"] = repetition * _MOST_POINTS + point
     for configuration in _settings_of(part.java, part.cpp):
         own = {**times, **configuration, **workload}
         if configuration["language"] == "java":  # one limit for both sides: that of the pool, which holds more
@@ -162,8 +171,9 @@ def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
                 Sizes(blocks=part.blocks, scale=part.scale, **same), Selection.model_validate(selection), block
             )
     if design := profile.design:
-        of_design = (spec for point in range(design.points) for spec in _specs_of_design(profile, design, point))
-        planned += [Planned(spec, spec.impossible()) for spec in of_design]
+        for repetition, point in product(range(profile.blocks), range(design.first, design.points)):
+            of_point = _specs_of_design(profile, design, repetition, point)
+            planned += [Planned(spec, spec.impossible()) for spec in of_point]
     return planned
 
 
