@@ -20,6 +20,7 @@ from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.native.study import STUDY, NativeProfile, optimisation_steps
 
 POOLED = "pool"
+_USUAL_CASE = "B"
 LANGUAGES: dict[Language, str] = {"cpp": "C++", "java": "Java"}
 PAYS, COSTS, NO_GAIN, OPEN = "pays", "costs more", "no difference that matters", "inconclusive"
 
@@ -118,13 +119,21 @@ def by_build(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
 
 
 def verdict(trials: pd.DataFrame) -> str:
-    """Return how many steps pay in each case, and whether C++ should pool."""
-    counts = steps_table(trials)[["case", "verdict"]].value_counts(sort=False).reset_index()
-    found = [f"{row.count} {row.verdict} in case {row.case}" for row in records(counts)]
-    steps = f"**Optimisation steps:** {', '.join(found) or by_size.NOT_MEASURED}."
+    """Return what all optimisation steps make of a pooled packet's cost, and whether C++ should pool."""
+    own = trials[trials["case"] == _USUAL_CASE]
+    alive = (own["queue_size"] + own["stored_count"]).max()
+    found, steps = [], steps_table(trials)
+    for language, rows in steps[steps["case"] == _USUAL_CASE].groupby("language"):
+        if len(rows) > 1:
+            first, last = rows.iloc[0], rows.iloc[-1]
+            found.append(
+                f"**{language}, {alive:,.0f} messages alive:** a pooled packet costs "
+                f"{stats.significant(first['ns'])} ns with {first['step']} buffers, {stats.significant(last['ns'])} ns "
+                f"after all steps: {last['of_first_text']}."
+            )
     rows = by_size.comparison_table(trials)
     rows = rows[rows["configuration"].isin(set(trials.loc[trials["language"] == "cpp", "configuration"]))]
-    return f"{by_size.tally('C++', rows).text}  \n{steps}"
+    return "  \n".join([*found, by_size.tally("C++", rows).text])
 
 
 def summary(profile: str) -> str:
