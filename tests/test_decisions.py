@@ -202,20 +202,6 @@ def test_the_cheapest_of_equals_is_hardly_ever_shown_to_be_it() -> None:
     assert decisions.p_cheapest({}, dear) == 1.0
 
 
-def test_an_estimate_is_judged_by_its_error_and_its_grain() -> None:
-    def verdict(middle: float, error: float, grain: float = 0.0) -> str:
-        return decisions.of_estimate(middle, error, 5, grain).decision.verdict
-
-    assert verdict(0.5, 0.05) == B_CHEAPER
-    assert verdict(-0.5, 0.05) == A_CHEAPER
-    assert verdict(0.0, 0.01) == EQUIVALENT
-    assert verdict(0.0, 0.01, grain=0.1) == OPEN
-    assert verdict(0.5, 0.05, grain=0.4) == OPEN
-    wide = decisions.of_estimate(0.5, 0.05, 5, 0.4)
-    assert wide.p_above() > decisions.of_estimate(0.5, 0.05, 5).p_above()
-    assert (wide.decision.blocks_needed or 0) > 0
-
-
 def test_one_side_over_a_constant_is_students_test_of_one_sample() -> None:
     values = costs(5, 9.0)
     found = decisions.compare_with(values, 10.0)

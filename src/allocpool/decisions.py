@@ -46,8 +46,6 @@ EFFECT = 1.10
 """The usual equivalence margin."""
 FEWEST = 5
 """Trials a side below which nothing is decided."""
-FEWEST_ESTIMATES = 3
-"""The same for figures that are worth several trials each, as those of a search."""
 A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN = "a_cheaper", "b_cheaper", "equivalent", "open"
 
 
@@ -264,7 +262,6 @@ class Comparison:
     Attributes:
         middle, error, freedom: of the logarithm of the ratio at the latest look; NaN before the first.
         effect: the equivalence margin.
-        grain: how far the logarithm may be off besides, because figures are coarse.
         only_look: whether there is no other look.
     """
 
@@ -273,7 +270,6 @@ class Comparison:
     error: float
     freedom: float
     effect: float
-    grain: float = 0.0
     only_look: bool = False
 
     @property
@@ -323,7 +319,7 @@ class Comparison:
     def _p(self, distance: float) -> float:
         if math.isnan(distance):
             return 1.0
-        apart, error, freedom = (np.asarray(value) for value in (distance - self.grain, self.error, self.freedom))
+        apart, error, freedom = (np.asarray(value) for value in (distance, self.error, self.freedom))
         return float(_p_of(apart, error, freedom, self.decision.used, self.only_look))
 
     def text(self) -> str:
@@ -387,32 +383,6 @@ def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float | No
     ratio, low, high = (_as_ratio(middle + part) for part in (0.0, -half, half))
     decision = Decision(ratio, low, high, n, used, verdict, needed, alpha, trimmed, remark)
     return Comparison(decision, middle, error, freedom, effect, only_look=only_look)
-
-
-def of_estimate(
-    middle: float, error: float, n: int, grain: float = 0.0, effect: float | None = None, alpha: float = ALPHA
-) -> Comparison:
-    """Compare by an estimated logarithm of a ratio and its standard error, from ``n`` figures of the smaller side.
-
-    ``grain``: how coarse they are. Each is worth several trials, so `FEWEST_ESTIMATES` are enough; fewer than `FEWEST`
-    count as a look at so many.
-    """
-    used, effect = look_at(n) or FEWEST, effect or effect_that_matters()
-    if n < FEWEST_ESTIMATES:
-        few = Decision(math.exp(middle), math.nan, math.nan, n, n, OPEN, FEWEST_ESTIMATES - n, alpha, math.nan, "")
-        return Comparison(few, math.nan, math.nan, math.nan, effect)
-    half = grain - float(scipy.special.stdtrit(n - 1, nominal_level(alpha, used) / 2)) * error
-    low, high, margin = middle - half, middle + half, math.log(effect)
-    verdict = _verdict(low, high, margin)
-    needed: int | None = 0
-    if verdict == OPEN:
-        sizes = np.array(LOOKS)
-        widths = grain + _half_widths(alpha) * error * np.sqrt(n / sizes)
-        enough = sizes[(widths < max(abs(middle), margin - abs(middle))) & (sizes > n)]
-        needed = int(enough[0]) - n if enough.size else None
-    ratio, low, high = (math.exp(part) for part in (middle, low, high))
-    decision = Decision(ratio, low, high, n, used, verdict, needed, alpha, ratio, "")
-    return Comparison(decision, middle, error, n - 1.0, effect, grain)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ UNPADDED = ("mpmc", "owner")
 """Strategies that have a form whose cells lie side by side."""
 _MOST_SIMULATED = 15
 """Workers before a simulated cache, which remembers sixteen threads of a line."""
-_QUEUE_MS = realtime.scaled_time(realtime.INPUT_QUEUE_MS)
 _MESSAGE_BYTES = 1536
 """At most, with parse results and what an allocator adds."""
 _SMALLEST_DIRECT_MB = 64
