@@ -172,7 +172,7 @@ def tally(name: str, rows: pd.DataFrame) -> Headline:
     parts = []
     for side, part in shown.groupby("verdict", sort=True):
         times = part["ratio"].where(part["ratio"] > 1, 1 / part["ratio"])
-        parts.append(f"**{side}** in {len(part)}, {stats.ends(times.min(), times.max())} times cheaper")
+        parts.append(f"**{side}** in {len(part)}, {stats.span(times, 3)} times cheaper")
     parts += [f"{word} in {count}" for word, count in measured[~has_side]["verdict"].value_counts().items()]
     sides = shown["verdict"].unique()
     text = f"{f'**{name}:** ' if name else ''}of {of}, {'; '.join(parts)}; {_each(measured)}."
