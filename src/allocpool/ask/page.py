@@ -111,7 +111,7 @@ def summary(predictions: pd.DataFrame) -> str:
     row = coverage(predictions).iloc[0]
     return (
         f"Of {row['workloads']} workloads left out, {row['in interval']:.0%} lie in their interval; "
-        f"{row['decided']:.0%} are decided, and of the sides named {row['right']:.0%} are right."
+        f"{row['decided']:.0%} are decided, and of the sides named {row['right']:.1%} are right."
     )
 
 
