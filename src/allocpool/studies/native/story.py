@@ -129,7 +129,7 @@ def verdict(trials: pd.DataFrame) -> str:
             found.append(
                 f"**{language}, {alive:,.0f} messages alive:** a pooled packet costs "
                 f"{stats.significant(first['ns'])} ns with {first['step']} buffers, {stats.significant(last['ns'])} ns "
-                f"after all steps: {last['of_first_text']}."
+                f"after the step {last['step']}: {last['of_first_text']}."
             )
     rows = by_size.comparison_table(trials)
     rows = rows[rows["configuration"].isin(set(trials.loc[trials["language"] == "cpp", "configuration"]))]
