@@ -41,6 +41,7 @@ _OWN = ("strategy", "language", "layout", "runtime", "collector", "allocator", "
         "warmup_seconds")  # fmt: skip
 """What a workload of a profile does not state: strategies and configurations do."""
 _MOST_POINTS = 2**12
+"""Of a design; the block of its trials is that many times the repetition, plus the point."""
 _CONFIGURATIONS = ("java", "cpp")
 
 
