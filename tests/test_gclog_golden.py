@@ -10,9 +10,14 @@ import pandas as pd
 import pytest
 
 from allocpool.gclog import GcLog, read_gc_log, self_check
-from allocpool.gclog.recorder import read_recording, within
 
 GOLDEN = Path(__file__).parent / "golden"
+_COLUMNS = {
+    "pauses": ["gc_id", "start_ns", "duration_ns", "name"],  # jdk.GCPhasePause
+    "heap": ["gc_id", "before_bytes", "after_bytes"],  # jdk.GCHeapSummary
+    "stalls": ["start_ns", "duration_ns", "thread"],  # jdk.ZAllocationStall, from JDK 17
+    "safepoints": ["start_ns", "duration_ns"],
+}
 RUNS = sorted(path.stem for path in (GOLDEN / "expected").glob("*.json"))
 RUNTIME_COLLECTORS = {
     11: "serial parallel cms g1 zgc shenandoah epsilon",
@@ -34,6 +39,21 @@ APART_US = {"zgc": 2.0, "genzgc": 2.0, "shenandoah": 80.0, "genshenandoah": 80.0
 STOP_THE_WORLD_APART_US = 400.0
 # The recorder has no event for a young collection of Serial that gave up before it copied anything.
 ONLY_IN_LOG = {"serial", "cms"}
+
+
+def read_recording(path: Path) -> SimpleNamespace:
+    """Return what Flight Recorder reports of one run, as golden runs store it next to their log (JSON): ``runtime``,
+    ``collector``, ``within_ns`` (the bounds of the recording), and tables of `_COLUMNS`, times on the clock of the log
+    (CLOCK_MONOTONIC)."""
+    record = json.loads(path.read_text())
+    tables = {name: pd.DataFrame(record[name], columns=columns) for name, columns in _COLUMNS.items()}
+    return SimpleNamespace(**record | tables)
+
+
+def within(rows: pd.DataFrame, bounds_ns: tuple[int, int]) -> pd.DataFrame:
+    """The rows (``start_ns``, ``duration_ns``) that lie wholly inside the bounds."""
+    ends = rows["start_ns"] + rows["duration_ns"]
+    return rows[(rows["start_ns"] >= bounds_ns[0]) & (ends <= bounds_ns[1])]
 
 
 def golden(name: str) -> tuple[GcLog, SimpleNamespace]:
