@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import stats
+from allocpool.campaign import hosts
 from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, CONFIGURATION_FACTS, cells_of
@@ -135,3 +136,10 @@ def sweep_trials(trials: pd.DataFrame, scale: float, interval_ns: float) -> pd.D
     """Return the single trials of the sweeps: those at the profile's scale and at one interval."""
     at = np.isclose(trials["scale"].astype(float), scale) & np.isclose(trials["interval_ns"].astype(float), interval_ns)
     return trials[at]
+
+
+def at_published_sizes(profile: str) -> pd.DataFrame:
+    """Return single trials of a profile at the published sizes and interval, of every host; empty where there are
+    none."""
+    every = hosts.tables_of_hosts("realtime", profile).get("trials")
+    return pd.DataFrame() if every is None else sweep_trials(every, 1.0, COMPARISON_INTERVAL_NS)

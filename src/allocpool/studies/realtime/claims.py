@@ -25,9 +25,8 @@ from allocpool.packets.cells import CONFIGURATION, CONTROLS
 from allocpool.packets.comparisons import POOLING_STRATEGIES, PUBLISHED, with_families
 from allocpool.packets.specs import PUBLISHED_CASES
 from allocpool.studies.realtime.adaptive import Side, over, p_smaller
-from allocpool.studies.realtime.cells import LOSES, published_cells, realtime_cells, sweep_trials
+from allocpool.studies.realtime.cells import LOSES, at_published_sizes, published_cells, realtime_cells, sweep_trials
 from allocpool.studies.realtime.specs import (
-    COMPARISON_INTERVAL_NS,
     INPUT_QUEUE_MS,
     LONGEST_INTERVAL_NS,
     PDR_LOSS_RATIO,
@@ -451,18 +450,17 @@ POOL_EVERYWHERE = REALTIME_CLAIMS[0]
 def evaluate(cells: pd.DataFrame, trials: pd.DataFrame) -> list[Verdict]:
     """Put every claim to the cells of a campaign (`realtime_cells`) and its single trials or, where these decide
     nothing, those that are stored at the published sizes; each set-up apart. Without a campaign nothing is tested."""
-    elsewhere = _at_published_sizes() if (cells["n"] > 0).any() or len(trials) else []
+    elsewhere = _elsewhere() if (cells["n"] > 0).any() or len(trials) else []
     return claims.evaluate_apart(REALTIME_CLAIMS, lambda set_up: Realtime.of(cells, trials, set_up, elsewhere))
 
 
-def _at_published_sizes() -> list[pd.DataFrame]:
+def _elsewhere() -> list[pd.DataFrame]:
     """Return the single trials of profile ``article`` by machine, which ``where`` names."""
-    every = hosts.tables_of_hosts("realtime", "article").get("trials")
-    if every is None:
+    found = at_published_sizes("article")
+    if found.empty:
         return []
-    found = sweep_trials(every, 1.0, COMPARISON_INTERVAL_NS).astype({"configuration": str})
     return [rows.assign(where=f" at scale 1 on {hosts.label(str(host_id), 'article')},")
-            for host_id, rows in found.groupby("host_id")]  # fmt: skip
+            for host_id, rows in found.astype({"configuration": str}).groupby("host_id")]  # fmt: skip
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:

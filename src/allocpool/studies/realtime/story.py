@@ -31,6 +31,7 @@ from allocpool.studies.realtime.adaptive import over, p_smaller
 from allocpool.studies.realtime.cells import (
     LOSES,
     PDR,
+    at_published_sizes,
     bound,
     published_realtime,
     realtime_cells,
@@ -175,7 +176,7 @@ def lost_at_published_sizes(profile: str, host_id: str | None) -> str:
     """Return, as Markdown, what single trials of the article's sizes, heap, queue and interval lost: allocating and
     with a pool, with the published losses. Of this profile where it has such trials, else of profile ``article``; of
     this host where there are such, else of the other one that has most; empty where there are none."""
-    tried = (_at_published_sizes(name) for name in dict.fromkeys((profile, "article")))
+    tried = (_both_sides(name) for name in dict.fromkeys((profile, "article")))
     done = next((rows for rows in tried if len(rows)), None)
     if done is None:
         return ""
@@ -201,14 +202,12 @@ def lost_at_published_sizes(profile: str, host_id: str | None) -> str:
     )
 
 
-def _at_published_sizes(profile: str) -> pd.DataFrame:
-    every = hosts.tables_of_hosts("realtime", profile).get("trials")
-    if every is None:
-        return pd.DataFrame()
-    as_there = (every["scale"] == 1) & usual_heap(every) & (every["queue_factor"] == 1)
-    about = every["interval_ns"].between(0.999 * COMPARISON_INTERVAL_NS, 1.001 * COMPARISON_INTERVAL_NS)
-    done = finished(every[as_there & about & every["strategy"].isin(list(_SIDES))])
-    done = done[done["intermediate_queue_ms"] == 0]
+def _both_sides(profile: str) -> pd.DataFrame:
+    every = at_published_sizes(profile)
+    if every.empty:
+        return every
+    as_there = usual_heap(every) & (every["queue_factor"] == 1) & (every["intermediate_queue_ms"] == 0)
+    done = finished(every[as_there & every["strategy"].isin(list(_SIDES))])
     return done[done.groupby("host_id")["strategy"].transform("nunique") == len(_SIDES)]  # a host that has both
 
 
