@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from playwright.sync_api import sync_playwright
@@ -84,6 +85,18 @@ def test_a_design_goes_on_from_a_point_and_repeats_all_of_them() -> None:
     assert len(rest) == 4 and set(rest) < set(twice)
     with pytest.raises(ValueError, match="from 0 to 3"):
         specs(4, 1)
+
+
+def test_what_measuring_leaves_is_the_standard_error_of_a_mean_over_repetitions() -> None:
+    random = np.random.default_rng(1)
+    about = {"status": "ok", "language": "java", "layout": "array", "collector": "g1", "runtime": 25, "allocator": None}
+    trials = pd.DataFrame([
+        {**about, "block": repetition * design.MOST_POINTS + point, "strategy": side,
+         "cpu_ns_per_message": (1 + point) * math.exp(0.1 * random.normal())}
+        for repetition in range(2) for point in range(400) for side in ("alloc", "pool")
+    ])  # fmt: skip
+    assert fit.of_measuring(trials)["g1"] == pytest.approx(0.1, rel=0.15)
+    assert fit.of_measuring(trials[trials["block"] < design.MOST_POINTS]).empty
 
 
 def made_up(noise: float = 0.0) -> list[Neighbour]:

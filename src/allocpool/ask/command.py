@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from allocpool.ask.model import ALLOCATE, EITHER, POOL, Answer, Neighbour, load
-from allocpool.ask.pairs import COLLECTORS, RUNTIME, configuration_named, here, question_of_workload
+from allocpool.ask.pairs import MEASURED, here, question_of_workload
 from allocpool.errors import UserError, unknown_choice
 from allocpool.studies.your_workload.workload import SETTINGS, Workload, understood
 
@@ -48,15 +48,16 @@ def asked(given: Mapping[str, object]) -> tuple[Workload, str, Answer]:
 
 def _measured(workload: Workload) -> str:
     """Return the configuration of a workload; UserError with those that there are."""
-    if (layout := workload.layout) not in COLLECTORS:
-        raise UserError(f"--layout {layout}: ask knows {', '.join(COLLECTORS)}; advise measures the others")
-    name = configuration_named(layout, workload.collector)
-    if name is None:
-        valid = f"{', '.join(COLLECTORS[layout])} with --layout {layout}"
-        raise UserError(f"--collector {workload.collector}: ask knows {valid}; advise measures the others")
-    if name != "cpp" and workload.runtime != RUNTIME:
-        raise UserError(f"--runtime {workload.runtime}: ask knows {RUNTIME}; advise measures the others")
-    return name
+    known = list(MEASURED)
+    for place, option in enumerate(("layout", "collector", "runtime")):
+        valid = ", ".join(dict.fromkeys(str(key[place]) for key in known))
+        known = [key for key in known if key[place] == getattr(workload, option)]
+        if not known:
+            where = f" with --layout {workload.layout}" if place else ""
+            raise UserError(
+                f"--{option} {getattr(workload, option)}: ask knows {valid}{where}; advise measures the others"
+            )
+    return MEASURED[known[0]]
 
 
 def report(workload: Workload, label: str, answer: Answer, command: str) -> str:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from allocpool.ask import model as ask
 from allocpool.ask.model import FEATURES, OF_CPP, Model, Neighbour, Question
-from allocpool.ask.pairs import CONFIGURATIONS, configuration_named, pairs, question_of_workload
+from allocpool.ask.pairs import CONFIGURATIONS, MEASURED, configuration_of, pairs, question_of_workload
 from allocpool.campaign import hosts, store
 from allocpool.decisions import EFFECT
 from allocpool.files import write_atomically
@@ -150,7 +150,7 @@ def elsewhere(host: str) -> Iterator[tuple[dict[str, Any], str, str, Neighbour]]
                 yield {"kind": OTHER_HOST}, configuration, other, pair
     for row in check.load().to_dict("records"):
         work = understood(check.WORKLOADS[row["workload"]], anywhere=True)
-        name = configuration_named(work.layout, work.collector)
+        name = MEASURED.get((work.layout, work.collector, work.runtime))
         if name and row["host_id"] != host:
             # Of these the ratio alone is stored.
             pair = Neighbour(question_of_workload(work), row["long_ratio"], 1.0, 0.0, 0.0)
@@ -213,18 +213,31 @@ def _stored(
     }  # fmt: skip
 
 
-def alternatives(rows: pd.DataFrame) -> pd.DataFrame:
+def alternatives(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     """Return the root mean square error of the logarithm of the ratio, of workloads left out, by configuration: the
-    process's, gradient boosting's, and that of the mean."""
+    process's, gradient boosting's, that of the mean, and what repetition of the same trials leaves."""
     boosted_errors = json.loads(ask.path().read_text(encoding="utf-8"))["boosted_rms_error"]
-    held = rows[rows["kind"] == LEFT_OUT]
+    held, noise = rows[rows["kind"] == LEFT_OUT], of_measuring(trials)
     found = []
     for name, label in CONFIGURATIONS.items():
         own = held[held["configuration"] == name]
         logs, off = np.log(own["measured"]), np.log(own["measured"] / own["expected"])
         rms = {"gaussian process": float(np.sqrt((off**2).mean())), "gradient boosting": boosted_errors[name]}
-        found.append({"configuration": label, **rms, "the mean alone": float(logs.std())})
+        about = {"the mean alone": float(logs.std()), "measuring alone": noise.get(name, math.nan)}
+        found.append({"configuration": label, **rms, **about})
     return pd.DataFrame(found)
+
+
+def of_measuring(trials: pd.DataFrame) -> pd.Series[float]:
+    """Return the standard error of the logarithm of a workload's ratio, the mean of its repetitions, by configuration;
+    empty where nothing was repeated."""
+    done = trials[trials["status"] == "ok"]
+    named = [configuration_of(row) or "" for row in rows_of(done)]
+    done = done.assign(name=named, point=done["block"] % design.MOST_POINTS)
+    costs = done.pivot_table("cpu_ns_per_message", ["name", "point", "block"], "strategy", observed=True)
+    each = (costs["alloc"] / costs["pool"]).map(math.log, na_action="ignore").groupby(["name", "point"])
+    squares = (each.var() / each.count()).groupby("name").mean()
+    return squares.dropna() ** 0.5
 
 
 if __name__ == "__main__":

@@ -18,9 +18,11 @@ CONFIGURATIONS = {
     "g1": "G1, JDK 25", "genzgc": "generational ZGC, JDK 25", "parallel": "Parallel, JDK 25",
     "direct": "G1, JDK 25, direct buffers", "cpp": "C++, glibc",
 }  # fmt: skip
-RUNTIME = 25
-COLLECTORS = {"array": ("g1", "genzgc", "parallel"), "native": ("g1",), "malloc": ("",)}
-"""Of each layout, those that were measured."""
+MEASURED = {
+    ("array", "g1", 25): "g1", ("array", "genzgc", 25): "genzgc", ("array", "parallel", 25): "parallel",
+    ("native", "g1", 25): "direct", ("malloc", "", 25): "cpp",
+}  # fmt: skip
+"""Layout, collector and runtime of each, as `Workload` has them: in C++ no collector, and the default runtime."""
 _STATED = (
     "mean_bytes", "messages_in_flight", "kept_count", "kept_share", "filled_share", "read_share", "temporaries",
     "temporary_bytes", "live_mb", "heap_mb", "layout",
@@ -38,14 +40,7 @@ def configuration_of(row: Mapping[str, Any]) -> str | None:
     """Return which of `CONFIGURATIONS` a trial is of, or None."""
     if row["language"] == "cpp":
         return "cpp" if row["allocator"] == "glibc" else None
-    return configuration_named(row["layout"], row["collector"]) if row["runtime"] == RUNTIME else None
-
-
-def configuration_named(layout: str, collector: str) -> str | None:
-    """Return which of `CONFIGURATIONS` these are, or None."""
-    if collector not in COLLECTORS.get(layout, ()):
-        return None
-    return {"native": "direct", "malloc": "cpp"}.get(layout, collector)
+    return MEASURED.get((row["layout"], row["collector"], row["runtime"]))
 
 
 def _counts(row: Mapping[str, Any]) -> bool:

@@ -9,6 +9,8 @@ import math
 from functools import cache
 from typing import Any
 
+MOST_POINTS = 2**12
+"""Of a design; the block of its trials is that many times the repetition, plus the point."""
 SMALLEST_BYTES, LARGEST_BYTES = 64, 2**20
 MOST_ALIVE, MOST_ALIVE_MB = 1_000_000, 512
 """Messages alive at once, in flight and kept, and what their buffers take, MiB."""

@@ -24,7 +24,7 @@ from allocpool.packets.labels import READABLE, labelled
 from allocpool.packets.specs import ConfigurationKey
 from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.your_workload import claims
-from allocpool.studies.your_workload.design import heap_mb_at, workload_at
+from allocpool.studies.your_workload.design import MOST_POINTS, heap_mb_at, workload_at
 from allocpool.studies.your_workload.measurement import MessagesMeasurement
 from allocpool.studies.your_workload.specs import (
     LAYOUTS,
@@ -40,8 +40,6 @@ from allocpool.trial.spec import TrialSpec
 _OWN = ("strategy", "language", "layout", "runtime", "collector", "allocator", "block", "seconds", "messages",
         "warmup_seconds")  # fmt: skip
 """What a workload of a profile does not state: strategies and configurations do."""
-_MOST_POINTS = 2**12
-"""Of a design; the block of its trials is that many times the repetition, plus the point."""
 _CONFIGURATIONS = ("java", "cpp")
 
 
@@ -60,8 +58,8 @@ class DesignPart(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    points: int = Field(ge=1, le=_MOST_POINTS)
-    first: int = Field(default=0, ge=0, lt=_MOST_POINTS, description="point to begin with, where those before are done")
+    points: int = Field(ge=1, le=MOST_POINTS)
+    first: int = Field(default=0, ge=0, lt=MOST_POINTS, description="point to begin with, where those before are done")
     java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
     cpp: tuple[str, ...] = Field(default=(), description="allocators")
 
@@ -146,7 +144,7 @@ def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec
 def _specs_of_design(profile: YourProfile, part: DesignPart, repetition: int, point: int) -> Iterator[MessagesSpec]:
     workload, over_live = workload_at(point, part.points)
     times = {"seconds": profile.seconds, "warmup_seconds": profile.warmup_seconds}
-    times["block"] = repetition * _MOST_POINTS + point
+    times["block"] = repetition * MOST_POINTS + point
     for configuration in _settings_of(part.java, part.cpp):
         own = {**times, **configuration, **workload}
         if configuration["language"] == "java":  # one limit for both sides: that of the pool, which holds more
