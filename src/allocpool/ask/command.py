@@ -50,13 +50,11 @@ def _measured(workload: Workload) -> str:
     """Return the configuration of a workload; UserError with those that there are."""
     known = list(MEASURED)
     for place, option in enumerate(("layout", "collector", "runtime")):
-        valid = ", ".join(dict.fromkeys(str(key[place]) for key in known))
-        known = [key for key in known if key[place] == getattr(workload, option)]
+        value, valid = getattr(workload, option), ", ".join(dict.fromkeys(str(key[place]) for key in known))
+        known = [key for key in known if key[place] == value]
         if not known:
             where = f" with --layout {workload.layout}" if place else ""
-            raise UserError(
-                f"--{option} {getattr(workload, option)}: ask knows {valid}{where}; advise measures the others"
-            )
+            raise UserError(f"--{option} {value}: ask knows {valid}{where}; advise measures the others")
     return MEASURED[known[0]]
 
 
