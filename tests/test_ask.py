@@ -177,13 +177,36 @@ def test_beyond_the_design_nothing_is_claimed() -> None:
 def test_the_shipped_file_is_what_the_shipped_design_makes() -> None:
     record = page.record()
     measured = pairs.pairs(fit.rows_of(record.trials))
-    for name in pairs.CONFIGURATIONS:
+    for name in pairs.CONFIGURATIONS.keys() - pairs.AS.keys():
         own = [found for configuration, _, found in measured if configuration == name]
         stored = load(name)
         assert [each.question for each in stored.workloads] == [each.question for each in own]
         assert [each.ratio for each in stored.workloads] == pytest.approx([each.ratio for each in own], rel=1e-4)
         held = record.predictions[record.predictions["configuration"] == name]
         assert (held["kind"] == fit.LEFT_OUT).sum() == len(own)
+
+
+def test_a_newer_jdk_is_the_older_shifted_by_what_differs_on_the_same_workloads() -> None:
+    table = fit.differing(fit.of_all_hosts(), page.record().provenance["host_id"])
+    for name, of in pairs.AS.items():
+        (row,) = table[table["configuration"] == name].to_dict("records")
+        assert row["over"] == of and row["host_id"] == row["over_host_id"] and row["low"] < row["ratio"] < row["high"]
+        assert load(name).mean == pytest.approx(load(of).mean + math.log(row["ratio"]), abs=1e-6)
+        assert load(name).predicted(USUAL)[0] == pytest.approx(load(of).predicted(USUAL)[0] * row["ratio"], rel=1e-6)
+        assert load(name).label != load(of).label
+
+
+def test_two_hosts_differ_by_the_geometric_mean_over_what_both_measured() -> None:
+    workloads = made_up()[:30]
+    there = [replace(each, alloc_ns=each.alloc_ns * (1.5 if i % 2 else 1.1)) for i, each in enumerate(workloads[:20])]
+    measured = [("g1", "ours", each) for each in workloads] + [("g1", "other", each) for each in there]
+    (row,) = fit.differing(measured, "ours").to_dict("records")
+    assert (row["host_id"], row["over_host_id"], row["workloads"]) == ("other", "ours", 20)
+    assert row["ratio"] == pytest.approx(math.sqrt(1.5 * 1.1))
+    assert row["spread"] == pytest.approx(math.exp(math.log(1.5 / 1.1) / 2 * math.sqrt(20 / 19)))
+    ratios = [(each.ratio, ours.ratio) for each, ours in zip(there, workloads, strict=False)]
+    assert row["contrary"] == sum(min(pair) < 1 / 1.1 and max(pair) > 1.1 for pair in ratios)
+    assert fit.differing(measured[:35], "ours").empty
 
 
 @pytest.mark.long
@@ -231,7 +254,8 @@ def test_ask_has_an_answer_for_cpp(data: Path) -> None:
         ({"language": "rust"}, "java, cpp"),
         ({"language": "cpp", "layout": "array"}, "--language cpp"),
         ({"layout": "heap", "language": "java"}, "array, native, malloc"),
-        ({"runtime": "17"}, "ask knows 25"),
+        ({"runtime": "17"}, "ask knows 25, 27"),
+        ({"runtime": "27", "collector": "parallel"}, "ask knows 25 with --layout array with --collector parallel"),
         ({"bytes": "much"}, "--bytes 'much'"),
         ({"in_flight": "1m", "bytes": "4096", "heap": "1g"}, "--heap"),
     ],

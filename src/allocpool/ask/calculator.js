@@ -34,7 +34,8 @@
 
   class Model {
     constructor(file, configuration) {
-      Object.assign(this, file.configurations[configuration]);
+      const own = file.configurations[configuration];
+      Object.assign(this, file.configurations[own.as], own);
       this.margin = file.margin;
       this.questions = this.workloads.map((row) => Object.fromEntries(file.columns.map((name, i) => [name, row[i]])));
       this.costs = this.workloads.map((row) => row.slice(file.columns.length));

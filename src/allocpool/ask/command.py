@@ -48,12 +48,12 @@ def asked(given: Mapping[str, object]) -> tuple[Workload, str, Answer]:
 
 def _measured(workload: Workload) -> str:
     """Return the configuration of a workload; UserError with those that there are."""
-    known = list(MEASURED)
-    for place, option in enumerate(("layout", "collector", "runtime")):
+    known, options = list(MEASURED), ("layout", "collector", "runtime")
+    for place, option in enumerate(options):
         value, valid = getattr(workload, option), ", ".join(dict.fromkeys(str(key[place]) for key in known))
         known = [key for key in known if key[place] == value]
         if not known:
-            where = f" with --layout {workload.layout}" if place else ""
+            where = "".join(f" with --{name} {getattr(workload, name)}" for name in options[:place])
             raise UserError(f"--{option} {value}: ask knows {valid}{where}; advise measures the others")
     return MEASURED[known[0]]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,7 @@ import pandas as pd
 
 from allocpool.ask import model as ask
 from allocpool.ask.model import FEATURES, OF_CPP, Model, Neighbour, Question
-from allocpool.ask.pairs import CONFIGURATIONS, MEASURED, configuration_of, pairs, question_of_workload
+from allocpool.ask.pairs import AS, CONFIGURATIONS, MEASURED, configuration_of, pairs, question_of_workload
 from allocpool.campaign import hosts, store
 from allocpool.decisions import EFFECT
 from allocpool.files import write_atomically
@@ -31,6 +32,8 @@ LEFT_OUT, OTHER_HOST, AT_LENGTH = "left out", "other host", "at length"
 """Kinds of rows of the record: workloads of the design, and what hosts measured that the model never saw."""
 COVERED = 0.95
 _FOLDS = 10
+_FEWEST = 10
+"""Workloads that both measured, to compare two hosts or releases."""
 _MOST = dict.fromkeys(CONFIGURATIONS, 32.0) | {"direct": 256.0}
 """A ratio counts as this when a process is fitted: one heap that is all but full would bend everything near it. What
 direct memory costs to obtain and clear is no such exception: ratios are larger there."""
@@ -158,46 +161,99 @@ def elsewhere(host: str) -> Iterator[tuple[dict[str, Any], str, str, Neighbour]]
             yield about, name, row["host_id"], pair
 
 
+def differing(measured: Iterable[tuple[str, str, Neighbour]], host: str) -> pd.DataFrame:
+    """Return by how much the ratio of one workload differs: on other hosts from that of the file, and of each of `AS`
+    from what it is shifted from, on one host. ``ratio``: of both ratios, the geometric mean over the ``workloads`` that
+    both measured, with its 95% interval (Student's t); ``spread``: one workload's standard deviation, as a factor;
+    ``contrary``: workloads with sides that contradict, both beyond the equivalence margin."""
+    from scipy import stats
+
+    logs: dict[tuple[str, str], dict[Question, float]] = defaultdict(dict)
+    for configuration, of, found in measured:
+        logs[configuration, of][found.question] = math.log(found.ratio)
+    rows = []
+    for (configuration, of), own in logs.items():
+        over = (AS[configuration], of) if configuration in AS else (configuration, host)
+        both = np.array([(own[each], logs[over][each]) for each in own.keys() & logs.get(over, {}).keys()])
+        if over != (configuration, of) and len(both) >= _FEWEST:
+            off, sided = both[:, 0] - both[:, 1], np.sign(both) * (np.abs(both) > math.log(EFFECT))
+            bounds = stats.ttest_1samp(off, 0.0).confidence_interval(0.95)
+            rows.append({
+                "configuration": configuration, "host_id": of, "over": over[0], "over_host_id": over[1],
+                "workloads": len(off), "ratio": math.exp(off.mean()), "low": math.exp(bounds.low),
+                "high": math.exp(bounds.high), "spread": math.exp(off.std(ddof=1)),
+                "contrary": int((sided[:, 0] * sided[:, 1] < 0).sum()),
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def of_all_hosts() -> list[tuple[str, str, Neighbour]]:
+    """Return the pairs of the design on all hosts."""
+    return pairs(rows_of(hosts.tables_of_hosts(STUDY, PROFILE)["trials"]))
+
+
 def main() -> None:
     tables, about = store.stored(STUDY, PROFILE)
     if about is None:
         raise SystemExit(f"profile {PROFILE} of study {STUDY} has no results")
     rows, models, errors = [], {}, {}
+    unseen: dict[tuple[str, Question], Model] = {}
     measured = pairs(rows_of(tables["trials"]))
     host = measured[0][1]
-    for configuration in CONFIGURATIONS:
+    for configuration in (name for name in CONFIGURATIONS if name not in AS):
         workloads = [found for name, _, found in measured if name == configuration]
-        rows += [_row({"kind": LEFT_OUT}, configuration, host, *pair) for pair in left_out(configuration, workloads)]
+        for found, model in left_out(configuration, workloads):
+            rows.append(_row({"kind": LEFT_OUT}, configuration, host, found, model))
+            unseen[configuration, found.question] = model
         models[configuration] = fit(configuration, workloads)
         errors[configuration] = boosted(configuration, workloads)
-    others = list(elsewhere(host))
-    host_sd = _host_sd(models, others)
-    models = {name: replace(model, host_sd=host_sd) for name, model in models.items()}
-    rows += [_row(about_row, name, other, found, models[name]) for about_row, name, other, found in others]
+    differs = differing(of_all_hosts(), host)
+    means = np.log(differs["ratio"]).groupby(differs["configuration"]).mean()
+    shifts = {name: float(means[name]) for name in AS if name in means}
+    others = []
+    for about_row, name, other, found in elsewhere(host):
+        model = unseen.get((AS.get(name, name), found.question), models[AS.get(name, name)])
+        others.append((about_row, name, other, found, _as(name, model, shifts)))
+    host_sds = _host_sds(others)
+    models |= {name: _as(name, models[of], shifts) for name, of in AS.items() if name in shifts}
+    models = {name: replace(model, host_sd=host_sds[name]) for name, model in models.items()}
+    for about_row, name, other, found, model in others:
+        rows.append(_row(about_row, name, other, found, replace(model, host_sd=host_sds[name])))
     folder = ask.path().parent
     folder.mkdir(exist_ok=True)
     pd.DataFrame(rows).to_csv(folder / RECORD, index=False, float_format="%.7g")
     write_atomically(ask.path(), json.dumps(_stored(models, errors, about)) + "\n")
 
 
-def _host_sd(models: Mapping[str, Model], others: list[tuple[dict[str, Any], str, str, Neighbour]]) -> float:
-    """Return by how much a host is off as a whole, as a logarithm: the root mean square over hosts and configurations
-    of the mean error there; 0 without other hosts."""
+def _as(name: str, model: Model, shifts: Mapping[str, float]) -> Model:
+    """Return the model of a configuration, from that which it has it of."""
+    if name not in AS:
+        return model
+    return replace(model, label=CONFIGURATIONS[name], mean=_short(model.mean + shifts[name]))
+
+
+def _host_sds(others: list[tuple[dict[str, Any], str, str, Neighbour, Model]]) -> dict[str, float]:
+    """Return by how much a host is off as a whole, as a logarithm, by configuration: the root mean square over hosts
+    and the configurations of its language of the mean error there; 0 without other hosts."""
     errors = pd.DataFrame(
-        [(name, other, math.log(found.ratio) - models[name].expected(found.question)[0])
-         for _, name, other, found in others if not any(models[name].outside(found.question))],
-        columns=["configuration", "host_id", "error"],
+        [(name == "cpp", name, other, math.log(found.ratio) - model.expected(found.question)[0])
+         for _, name, other, found, model in others if not any(model.outside(found.question))],
+        columns=["in_cpp", "configuration", "host_id", "error"],
     )  # fmt: skip
-    means = errors.groupby(["configuration", "host_id"])["error"].mean()
-    return _short(float(np.sqrt((means**2).mean()))) if len(means) else 0.0
+    means = errors.groupby(["in_cpp", "configuration", "host_id"])["error"].mean()
+    sds = (means**2).groupby("in_cpp").mean() ** 0.5
+    return {name: _short(float(sds.get(name == "cpp", 0.0))) for name in CONFIGURATIONS}
 
 
 def _stored(
     models: Mapping[str, Model], boosted_errors: Mapping[str, float], about: Mapping[str, Any]
 ) -> dict[str, Any]:
     columns = list(Question.__dataclass_fields__)
-    plain = {}
+    plain: dict[str, Any] = {}
     for name, model in models.items():
+        if name in AS:
+            plain[name] = {"as": AS[name], "label": model.label, "mean": model.mean}
+            continue
         own = {key: getattr(model, key) for key in (
             "label", "features", "lengths", "mean", "weights", "residuals", "quantiles", "host_sd", "ranges",
         )}  # fmt: skip
@@ -219,12 +275,12 @@ def alternatives(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     boosted_errors = json.loads(ask.path().read_text(encoding="utf-8"))["boosted_rms_error"]
     held, noise = rows[rows["kind"] == LEFT_OUT], of_measuring(trials)
     found = []
-    for name, label in CONFIGURATIONS.items():
+    for name, boosted_error in boosted_errors.items():
         own = held[held["configuration"] == name]
         logs, off = np.log(own["measured"]), np.log(own["measured"] / own["expected"])
-        rms = {"gaussian process": float(np.sqrt((off**2).mean())), "gradient boosting": boosted_errors[name]}
+        rms = {"gaussian process": float(np.sqrt((off**2).mean())), "gradient boosting": boosted_error}
         about = {"the mean alone": float(logs.std()), "measuring alone": noise.get(name, math.nan)}
-        found.append({"configuration": label, **rms, **about})
+        found.append({"configuration": CONFIGURATIONS[name], **rms, **about})
     return pd.DataFrame(found)
 
 

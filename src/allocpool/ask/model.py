@@ -270,6 +270,7 @@ def load(configuration: str, here: Iterable[tuple[Question, float]] = ()) -> Mod
     """Return the model of a configuration of the file: a collector, or ``cpp``."""
     stored = json.loads(path().read_text(encoding="utf-8"))
     own = dict(stored["configurations"][configuration])
+    own = {**stored["configurations"].get(own.pop("as", None), {}), **own}
     width = len(stored["columns"])
     own["workloads"] = tuple(Neighbour(Question(*row[:width]), *row[width:]) for row in own["workloads"])
     for name in ("features", "lengths", "weights", "residuals"):

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from allocpool.ask import fit
 from allocpool.ask import model as ask
 from allocpool.ask.command import asked
 from allocpool.ask.fit import AT_LENGTH, LEFT_OUT, OTHER_HOST, PROFILE, RECORD, STUDY
@@ -90,7 +91,12 @@ def coverage(predictions: pd.DataFrame) -> pd.DataFrame:
     ]
     for column in ("alive", "size"):
         rows += [_score(f"left out, {name}", part) for name, part in held.groupby(column, observed=True)]
-    rows += [_score(kind, inside[inside["kind"] == kind]) for kind in (OTHER_HOST, AT_LENGTH)]
+    other = inside[inside["kind"] == OTHER_HOST]
+    rows.append(_score("other hosts, all", other))
+    rows += [
+        _score(f"other hosts, {label}", other[other["configuration"] == name]) for name, label in CONFIGURATIONS.items()
+    ]
+    rows.append(_score(AT_LENGTH, inside[inside["kind"] == AT_LENGTH]))
     return pd.DataFrame([row for row in rows if row["workloads"]])
 
 
@@ -104,6 +110,18 @@ def _score(name: str, rows: pd.DataFrame) -> dict[str, Any]:
         "sides named": len(named), "right": right.mean() if len(named) else None,
         "median interval, high / low": (rows["high"] / rows["low"]).median(),
     }  # fmt: skip
+
+
+def differing(found: Record) -> pd.DataFrame:
+    """Return by how much ratios of the same workloads differ on another host, and with another JDK: see `fit`."""
+    rows = fit.differing(fit.of_all_hosts(), str(found.provenance["host_id"]))
+    shown = []
+    for row in rows.to_dict("records"):
+        host, name, over = str(row.pop("host_id"))[:4], str(row.pop("configuration")), str(row.pop("over"))
+        other_host = str(row.pop("over_host_id"))[:4]
+        compared = f"host {host} over {other_host}" if name == over else f"over {CONFIGURATIONS[over]}, host {host}"
+        shown.append({"configuration": CONFIGURATIONS[name], "compared": compared, **row})
+    return pd.DataFrame(shown)
 
 
 def summary(predictions: pd.DataFrame) -> str:

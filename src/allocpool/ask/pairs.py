@@ -16,11 +16,14 @@ from allocpool.ask.model import Neighbour, Question
 
 CONFIGURATIONS = {
     "g1": "G1, JDK 25", "genzgc": "generational ZGC, JDK 25", "parallel": "Parallel, JDK 25",
-    "direct": "G1, JDK 25, direct buffers", "cpp": "C++, glibc",
+    "direct": "G1, JDK 25, direct buffers", "cpp": "C++, glibc", "g1_27": "G1, JDK 27",
 }  # fmt: skip
+AS = {"g1_27": "g1"}
+"""Measured on a part of the workloads, next to one that has them all: its process is the other's, shifted by what
+differs on that part."""
 MEASURED = {
     ("array", "g1", 25): "g1", ("array", "genzgc", 25): "genzgc", ("array", "parallel", 25): "parallel",
-    ("native", "g1", 25): "direct", ("malloc", "", 25): "cpp",
+    ("native", "g1", 25): "direct", ("malloc", "", 25): "cpp", ("array", "g1", 27): "g1_27",
 }  # fmt: skip
 """Layout, collector and runtime of each, as `Workload` has them: in C++ no collector, and the default runtime."""
 _STATED = (
