@@ -229,7 +229,8 @@ def _as(name: str, model: Model, shifts: Mapping[str, float]) -> Model:
     """Return the model of a configuration, from that which it has it of."""
     if name not in AS:
         return model
-    return replace(model, label=CONFIGURATIONS[name], mean=_short(model.mean + shifts[name]))
+    label = f"{CONFIGURATIONS[name]}, shifted from {CONFIGURATIONS[AS[name]]}"
+    return replace(model, label=label, mean=_short(model.mean + shifts[name]))
 
 
 def _host_sds(others: list[tuple[dict[str, Any], str, str, Neighbour, Model]]) -> dict[str, float]:
