@@ -177,7 +177,7 @@ def test_beyond_the_design_nothing_is_claimed() -> None:
 def test_the_shipped_file_is_what_the_shipped_design_makes() -> None:
     record = page.record()
     measured = pairs.pairs(fit.rows_of(record.trials))
-    for name in pairs.CONFIGURATIONS.keys() - pairs.AS.keys():
+    for name in pairs.CONFIGURATIONS.keys() - pairs.SHIFTED_FROM.keys():
         own = [found for configuration, _, found in measured if configuration == name]
         stored = load(name)
         assert [each.question for each in stored.workloads] == [each.question for each in own]
@@ -188,7 +188,7 @@ def test_the_shipped_file_is_what_the_shipped_design_makes() -> None:
 
 def test_a_newer_jdk_is_the_older_shifted_by_what_differs_on_the_same_workloads() -> None:
     table = fit.differing(fit.of_all_hosts(), page.record().provenance["host_id"])
-    for name, of in pairs.AS.items():
+    for name, of in pairs.SHIFTED_FROM.items():
         (row,) = table[table["configuration"] == name].to_dict("records")
         assert row["over"] == of and row["host_id"] == row["over_host_id"] and row["low"] < row["ratio"] < row["high"]
         assert load(name).mean == pytest.approx(load(of).mean + math.log(row["ratio"]), abs=1e-6)

@@ -19,7 +19,7 @@ import pandas as pd
 
 from allocpool.ask import model as ask
 from allocpool.ask.model import FEATURES, OF_CPP, Model, Neighbour, Question
-from allocpool.ask.pairs import AS, CONFIGURATIONS, MEASURED, configuration_of, pairs, question_of_workload
+from allocpool.ask.pairs import SHIFTED_FROM, CONFIGURATIONS, MEASURED, configuration_of, pairs, question_of_workload
 from allocpool.campaign import hosts, store
 from allocpool.decisions import EFFECT
 from allocpool.files import write_atomically
@@ -162,7 +162,7 @@ def elsewhere(host: str) -> Iterator[tuple[dict[str, Any], str, str, Neighbour]]
 
 
 def differing(measured: Iterable[tuple[str, str, Neighbour]], host: str) -> pd.DataFrame:
-    """Return by how much the ratio of one workload differs: on other hosts from that of the file, and of each of `AS`
+    """Return by how much the ratio of one workload differs: on other hosts from that of the file, and of each of `SHIFTED_FROM`
     from what it is shifted from, on one host. ``ratio``: of both ratios, the geometric mean over the ``workloads`` that
     both measured, with its 95% interval (Student's t); ``spread``: one workload's standard deviation, as a factor;
     ``contrary``: workloads with sides that contradict, both beyond the equivalence margin."""
@@ -173,7 +173,7 @@ def differing(measured: Iterable[tuple[str, str, Neighbour]], host: str) -> pd.D
         logs[configuration, of][found.question] = math.log(found.ratio)
     rows = []
     for (configuration, of), own in logs.items():
-        over = (AS[configuration], of) if configuration in AS else (configuration, host)
+        over = (SHIFTED_FROM[configuration], of) if configuration in SHIFTED_FROM else (configuration, host)
         both = np.array([(own[each], logs[over][each]) for each in own.keys() & logs.get(over, {}).keys()])
         if over != (configuration, of) and len(both) >= _FEWEST:
             off, sided = both[:, 0] - both[:, 1], np.sign(both) * (np.abs(both) > math.log(EFFECT))
@@ -200,7 +200,7 @@ def main() -> None:
     unseen: dict[tuple[str, Question], Model] = {}
     measured = pairs(rows_of(tables["trials"]))
     host = measured[0][1]
-    for configuration in (name for name in CONFIGURATIONS if name not in AS):
+    for configuration in (name for name in CONFIGURATIONS if name not in SHIFTED_FROM):
         workloads = [found for name, _, found in measured if name == configuration]
         for found, model in left_out(configuration, workloads):
             rows.append(_row({"kind": LEFT_OUT}, configuration, host, found, model))
@@ -209,13 +209,13 @@ def main() -> None:
         errors[configuration] = boosted(configuration, workloads)
     differs = differing(of_all_hosts(), host)
     means = np.log(differs["ratio"]).groupby(differs["configuration"]).mean()
-    shifts = {name: float(means[name]) for name in AS if name in means}
+    shifts = {name: float(means[name]) for name in SHIFTED_FROM if name in means}
     others = []
     for about_row, name, other, found in elsewhere(host):
-        model = unseen.get((AS.get(name, name), found.question), models[AS.get(name, name)])
+        model = unseen.get((SHIFTED_FROM.get(name, name), found.question), models[SHIFTED_FROM.get(name, name)])
         others.append((about_row, name, other, found, _as(name, model, shifts)))
     host_sds = _host_sds(others)
-    models |= {name: _as(name, models[of], shifts) for name, of in AS.items() if name in shifts}
+    models |= {name: _as(name, models[of], shifts) for name, of in SHIFTED_FROM.items() if name in shifts}
     models = {name: replace(model, host_sd=host_sds[name]) for name, model in models.items()}
     for about_row, name, other, found, model in others:
         rows.append(_row(about_row, name, other, found, replace(model, host_sd=host_sds[name])))
@@ -227,9 +227,9 @@ def main() -> None:
 
 def _as(name: str, model: Model, shifts: Mapping[str, float]) -> Model:
     """Return the model of a configuration, from that which it has it of."""
-    if name not in AS:
+    if name not in SHIFTED_FROM:
         return model
-    label = f"{CONFIGURATIONS[name]}, shifted from {CONFIGURATIONS[AS[name]]}"
+    label = f"{CONFIGURATIONS[name]}, shifted from {CONFIGURATIONS[SHIFTED_FROM[name]]}"
     return replace(model, label=label, mean=_short(model.mean + shifts[name]))
 
 
@@ -252,8 +252,8 @@ def _stored(
     columns = list(Question.__dataclass_fields__)
     plain: dict[str, Any] = {}
     for name, model in models.items():
-        if name in AS:
-            plain[name] = {"as": AS[name], "label": model.label, "mean": model.mean}
+        if name in SHIFTED_FROM:
+            plain[name] = {"as": SHIFTED_FROM[name], "label": model.label, "mean": model.mean}
             continue
         own = {key: getattr(model, key) for key in (
             "label", "features", "lengths", "mean", "weights", "residuals", "quantiles", "host_sd", "ranges",

@@ -18,7 +18,7 @@ CONFIGURATIONS = {
     "g1": "G1, JDK 25", "genzgc": "generational ZGC, JDK 25", "parallel": "Parallel, JDK 25",
     "direct": "G1, JDK 25, direct buffers", "cpp": "C++, glibc", "g1_27": "G1, JDK 27",
 }  # fmt: skip
-AS = {"g1_27": "g1"}
+SHIFTED_FROM = {"g1_27": "g1"}
 """Measured on a part of the workloads, next to one that has them all: its process is the other's, shifted by what
 differs on that part."""
 MEASURED = {
