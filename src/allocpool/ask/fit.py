@@ -19,7 +19,7 @@ import pandas as pd
 
 from allocpool.ask import model as ask
 from allocpool.ask.model import FEATURES, OF_CPP, Model, Neighbour, Question
-from allocpool.ask.pairs import SHIFTED_FROM, CONFIGURATIONS, MEASURED, configuration_of, pairs, question_of_workload
+from allocpool.ask.pairs import CONFIGURATIONS, MEASURED, SHIFTED_FROM, configuration_of, pairs, question_of_workload
 from allocpool.campaign import hosts, store
 from allocpool.decisions import EFFECT
 from allocpool.files import write_atomically
@@ -162,8 +162,9 @@ def elsewhere(host: str) -> Iterator[tuple[dict[str, Any], str, str, Neighbour]]
 
 
 def differing(measured: Iterable[tuple[str, str, Neighbour]], host: str) -> pd.DataFrame:
-    """Return by how much the ratio of one workload differs: on other hosts from that of the file, and of each of `SHIFTED_FROM`
-    from what it is shifted from, on one host. ``ratio``: of both ratios, the geometric mean over the ``workloads`` that
+    """Return by how much the ratio of one workload differs: on other hosts from that of the file, and of a
+    configuration from what it is `SHIFTED_FROM`, on one host.
+    ``ratio``: of both ratios, the geometric mean over the ``workloads`` that
     both measured, with its 95% interval (Student's t); ``spread``: one workload's standard deviation, as a factor;
     ``contrary``: workloads with sides that contradict, both beyond the equivalence margin."""
     from scipy import stats
