@@ -99,6 +99,24 @@ def test_what_measuring_leaves_is_the_standard_error_of_a_mean_over_repetitions(
     assert fit.of_measuring(trials[trials["block"] < design.MOST_POINTS]).empty
 
 
+def test_a_small_pool_is_compared_on_workloads_that_have_all_three() -> None:
+    about = {"status": "ok", "language": "java", "layout": "array", "collector": "g1", "runtime": 25, "allocator": None}
+    about |= {"host_id": "h", "prepared": 3}
+    costs = {"alloc": (100.0, 100.0), "mix": (80.0, 50.0), "pool": (60.0, 100.0)}
+    rows = [
+        {**about, "block": point, "strategy": side, "cpu_ns_per_message": both[point % 2]}
+        for side, both in costs.items() for point in range(10)
+    ]  # fmt: skip
+    rows += [{**rows[0], "block": 10}, {**rows[0], "block": 11, "status": "failed", "strategy": "mix"}]
+    rows += [{**rows[0], "block": 12, "strategy": side, "prepared": 0} for side in costs]  # the small pool holds none
+    over_alloc, over_pool = fit.small_pool(pd.DataFrame(rows)).to_dict("records")
+    assert (over_alloc["configuration"], over_alloc["over"], over_alloc["workloads"]) == ("g1", "alloc", 10)
+    assert over_alloc["ratio"] == pytest.approx(math.sqrt(0.8 * 0.5)) and over_alloc["cheaper"] == 10
+    assert over_pool["ratio"] == pytest.approx(math.sqrt(80 / 60 * 0.5)) and over_pool["cheaper"] == 5
+    assert over_alloc["cheapest"] == over_pool["cheapest"] == 5
+    assert fit.small_pool(pd.DataFrame([row for row in rows if row["strategy"] != "mix"])).empty
+
+
 def made_up(noise: float = 0.0) -> list[Neighbour]:
     """Workloads whose ratio follows from size and heap."""
     random = np.random.default_rng(3)
@@ -255,7 +273,7 @@ def test_ask_has_an_answer_for_cpp(data: Path) -> None:
         ({"language": "cpp", "layout": "array"}, "--language cpp"),
         ({"layout": "heap", "language": "java"}, "array, native, malloc"),
         ({"runtime": "17"}, "ask knows 25, 27"),
-        ({"runtime": "27", "collector": "parallel"}, "ask knows 25 with --layout array with --collector parallel"),
+        ({"runtime": "27", "layout": "native"}, "ask knows 25 with --layout native with --collector g1"),
         ({"bytes": "much"}, "--bytes 'much'"),
         ({"in_flight": "1m", "bytes": "4096", "heap": "1g"}, "--heap"),
     ],

@@ -24,7 +24,7 @@ from allocpool.campaign import hosts, store
 from allocpool.decisions import EFFECT
 from allocpool.files import write_atomically
 from allocpool.studies.your_workload import check, design
-from allocpool.studies.your_workload.workload import understood
+from allocpool.studies.your_workload.workload import ALLOC, MIX, POOL, understood
 
 PROFILE, STUDY = "ask", "your_workload"
 RECORD = "record.csv"
@@ -167,8 +167,6 @@ def differing(measured: Iterable[tuple[str, str, Neighbour]], host: str) -> pd.D
     ``ratio``: of both ratios, the geometric mean over the ``workloads`` that
     both measured, with its 95% interval (Student's t); ``spread``: one workload's standard deviation, as a factor;
     ``contrary``: workloads with sides that contradict, both beyond the equivalence margin."""
-    from scipy import stats
-
     logs: dict[tuple[str, str], dict[Question, float]] = defaultdict(dict)
     for configuration, of, found in measured:
         logs[configuration, of][found.question] = math.log(found.ratio)
@@ -177,14 +175,45 @@ def differing(measured: Iterable[tuple[str, str, Neighbour]], host: str) -> pd.D
         over = (SHIFTED_FROM[configuration], of) if configuration in SHIFTED_FROM else (configuration, host)
         both = np.array([(own[each], logs[over][each]) for each in own.keys() & logs.get(over, {}).keys()])
         if over != (configuration, of) and len(both) >= _FEWEST:
-            off, sided = both[:, 0] - both[:, 1], np.sign(both) * (np.abs(both) > math.log(EFFECT))
-            bounds = stats.ttest_1samp(off, 0.0).confidence_interval(0.95)
+            sided = np.sign(both) * (np.abs(both) > math.log(EFFECT))
             rows.append({
                 "configuration": configuration, "host_id": of, "over": over[0], "over_host_id": over[1],
-                "workloads": len(off), "ratio": math.exp(off.mean()), "low": math.exp(bounds.low),
-                "high": math.exp(bounds.high), "spread": math.exp(off.std(ddof=1)),
-                "contrary": int((sided[:, 0] * sided[:, 1] < 0).sum()),
+                **_mean_of(both[:, 0] - both[:, 1]), "contrary": int((sided[:, 0] * sided[:, 1] < 0).sum()),
             })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _mean_of(logs: Any) -> dict[str, float]:
+    """Return the geometric mean of ratios, given as logarithms, one a workload, with its interval and spread."""
+    from scipy import stats
+
+    bounds = stats.ttest_1samp(logs, 0.0).confidence_interval(0.95)
+    return {
+        "workloads": len(logs), "ratio": math.exp(logs.mean()), "low": math.exp(bounds.low),
+        "high": math.exp(bounds.high), "spread": math.exp(logs.std(ddof=1)),
+    }  # fmt: skip
+
+
+def small_pool(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return CPU a message with a small pool that allocates beyond it (strategy ``mix``), over allocation's and over
+    the pool's on the same workloads, by configuration, as in `differing`; where it holds a message at all.
+    ``cheaper``: workloads where it is so by more than the equivalence margin; ``cheapest``: cheaper than both."""
+    holds = (trials["strategy"] != MIX) | (trials["prepared"] > 0)
+    done = trials[(trials["status"] == "ok") & holds]
+    done = done.assign(configuration=pd.Series(map(configuration_of, rows_of(done)), done.index))
+    cell = ["configuration", "host_id", "block", "strategy"]
+    logs = np.log(done.groupby(cell)["cpu_ns_per_message"].median()).unstack("strategy")
+    if MIX not in logs:
+        return pd.DataFrame()
+    logs, margin, rows = logs.dropna(), math.log(EFFECT), []
+    for configuration, own in logs.groupby("configuration"):
+        both = {over: own[MIX] - own[over] for over in (ALLOC, POOL)}
+        cheapest = int((pd.DataFrame(both).max(axis=1) < -margin).sum())
+        rows += [
+            {"configuration": configuration, "over": over, **_mean_of(off.to_numpy()),
+             "cheaper": int((off < -margin).sum()), "cheapest": cheapest}
+            for over, off in both.items()
+        ]  # fmt: skip
     return pd.DataFrame(rows)
 
 

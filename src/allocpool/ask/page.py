@@ -22,7 +22,7 @@ from allocpool.ask.command import asked
 from allocpool.ask.fit import AT_LENGTH, LEFT_OUT, OTHER_HOST, PROFILE, RECORD, STUDY
 from allocpool.ask.model import ALLOCATE, POOL, UNDECIDED
 from allocpool.ask.pairs import CONFIGURATIONS
-from allocpool.campaign import store
+from allocpool.campaign import hosts, store
 from allocpool.decisions import Rule
 from allocpool.errors import UserError
 from allocpool.evidence import style, tables
@@ -122,6 +122,12 @@ def differing(found: Record) -> pd.DataFrame:
         compared = f"host {host} over {other_host}" if name == over else f"over {CONFIGURATIONS[over]}, host {host}"
         shown.append({"configuration": CONFIGURATIONS[name], "compared": compared, **row})
     return pd.DataFrame(shown)
+
+
+def small_pool() -> pd.DataFrame:
+    """Return what a small pool costs on all hosts that ran it on workloads of the design: see `fit`."""
+    found = fit.small_pool(hosts.tables_of_hosts(STUDY, PROFILE)["trials"])
+    return found.replace({"configuration": CONFIGURATIONS})
 
 
 def summary(predictions: pd.DataFrame) -> str:

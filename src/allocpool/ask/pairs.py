@@ -17,13 +17,15 @@ from allocpool.ask.model import Neighbour, Question
 CONFIGURATIONS = {
     "g1": "G1, JDK 25", "genzgc": "generational ZGC, JDK 25", "parallel": "Parallel, JDK 25",
     "direct": "G1, JDK 25, direct buffers", "cpp": "C++, glibc", "g1_27": "G1, JDK 27",
+    "genzgc_27": "generational ZGC, JDK 27", "parallel_27": "Parallel, JDK 27",
 }  # fmt: skip
-SHIFTED_FROM = {"g1_27": "g1"}
+SHIFTED_FROM = {"g1_27": "g1", "genzgc_27": "genzgc", "parallel_27": "parallel"}
 """Measured on a part of the workloads, next to one that has them all: its process is the other's, shifted by what
 differs on that part."""
 MEASURED = {
     ("array", "g1", 25): "g1", ("array", "genzgc", 25): "genzgc", ("array", "parallel", 25): "parallel",
     ("native", "g1", 25): "direct", ("malloc", "", 25): "cpp", ("array", "g1", 27): "g1_27",
+    ("array", "genzgc", 27): "genzgc_27", ("array", "parallel", 27): "parallel_27",
 }  # fmt: skip
 """Layout, collector and runtime of each, as `Workload` has them: in C++ no collector, and the default runtime."""
 _STATED = (
