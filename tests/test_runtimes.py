@@ -108,6 +108,14 @@ def test_a_missing_runtime_is_told_with_its_remedy(tmp_path: Path, monkeypatch: 
         find_runtime(11)
 
 
+def test_what_may_not_be_looked_at_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = f"/{'x' * 300}"  # its name is too long: refused to root, too, unlike a folder without permission
+    own = fake_jdk(tmp_path / "11", 11)
+    monkeypatch.setenv("JAVA_HOME", refused)
+    monkeypatch.setenv("PATH", os.pathsep.join([refused, str(own / "bin")]))
+    assert next(discovery.system_homes()) == own.resolve()
+
+
 def test_a_jdk_of_any_release_is_found_in_the_user_s_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     homes = [fake_jdk(tmp_path / str(feature), feature) for feature in (28, 26, 9)]
     monkeypatch.setenv("ALLOCPOOL_JDKS", os.pathsep.join(map(str, homes)))

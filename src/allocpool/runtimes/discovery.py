@@ -92,7 +92,7 @@ def probe(java_home: Path, origin: Origin) -> Runtime:
     """Return the runtime at ``java_home`` as it reports itself: asked once, then remembered while its launcher does not
     change. BrokenRuntime where it does not start."""
     java = java_home / "bin" / "java"
-    if not java.is_file():
+    if not _is_file(java):
         raise BrokenRuntime("there is no bin/java in it")
     answers = Remembered(home.build_dir() / "remembered" / "runtimes.json")
     key = f"{java} {java.stat().st_mtime_ns}"
@@ -142,6 +142,11 @@ def _absolute(value: str) -> Path:
     return Path(value).expanduser().absolute()
 
 
+def _is_file(path: Path) -> bool:
+    """Whether a file is there. Unlike `Path.is_file` before Python 3.14, it is not for what may not be looked at."""
+    return os.path.isfile(path)
+
+
 def system_homes() -> Iterator[Path]:
     """Yield Java homes installed on this machine, the likeliest first, without repetition; not probed."""
     conda = os.environ.get("CONDA_PREFIX")
@@ -149,7 +154,7 @@ def system_homes() -> Iterator[Path]:
     candidates = [Path(value) for value in named if value]
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         java = Path(folder) / "java"
-        if folder and java.is_file():
+        if folder and _is_file(java):
             candidates.append(java.resolve().parent.parent)
     for pattern in (
         "usr/lib/jvm/*", "usr/java/*", "opt/java/*", "opt/jdk*", "Library/Java/JavaVirtualMachines/*/Contents/Home",
@@ -158,7 +163,7 @@ def system_homes() -> Iterator[Path]:
         candidates += sorted(Path("/").glob(pattern))
     candidates += sorted((Path.home() / ".sdkman" / "candidates" / "java").glob("*"))
     for candidate in dict.fromkeys(each.resolve() for each in candidates):
-        if (candidate / "bin" / "java").is_file():
+        if _is_file(candidate / "bin" / "java"):
             yield candidate
 
 
@@ -231,7 +236,7 @@ def find_javac() -> Runtime:
     ``JAVA_HOME``, path, system). UserError where none is new enough."""
     found: list[Runtime] = []
     for candidate in (*map(_absolute, (*_named_by_user().values(), *_listed())), *system_homes()):
-        if (candidate / "bin" / "javac").is_file():
+        if _is_file(candidate / "bin" / "javac"):
             with suppress(BrokenRuntime):
                 found.append(probe(candidate, "system"))
     best = max(found, key=lambda runtime: runtime.feature, default=None)
