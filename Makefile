@@ -138,8 +138,9 @@ test-jcstress: .venv/.installed
 
 NATIVE_TESTS := packets buffers messages threads realtime echo
 build_native_tests = mkdir -p build && \
-  settings="$$($(BIN)/python -c 'from allocpool.compile import settings_of_tests; print(*settings_of_tests())')" && \
-  cmake -S native -B build/test-native -DALLOCPOOL_TESTS=ON $$settings >build/test-native.log && \
+  settings="$$($(BIN)/python -c 'import shlex; from allocpool.compile import settings_of_tests as settings; \
+    print(shlex.join(settings()))')" && \
+  eval "cmake -S native -B build/test-native -DALLOCPOOL_TESTS=ON $$settings" >build/test-native.log && \
   { cmake --build build/test-native --parallel $(JOBS) --target $(1) >>build/test-native.log || \
     { tail -n 30 build/test-native.log; exit 1; }; }
 run_native_tests = ctest --test-dir build/test-native --parallel $(JOBS) --progress --output-on-failure
