@@ -100,8 +100,8 @@ def test_what_measuring_leaves_is_the_standard_error_of_a_mean_over_repetitions(
 
 
 def test_a_small_pool_is_compared_on_workloads_that_have_all_three() -> None:
-    about = {"status": "ok", "language": "java", "layout": "array", "collector": "g1", "runtime": 25, "allocator": None}
-    about |= {"host_id": "h", "prepared": 3}
+    about: dict[str, Any] = {"status": "ok", "language": "java", "layout": "array", "collector": "g1", "runtime": 25}
+    about |= {"allocator": None, "host_id": "h", "prepared": 3}
     costs = {"alloc": (100.0, 100.0), "mix": (80.0, 50.0), "pool": (60.0, 100.0)}
     rows = [
         {**about, "block": point, "strategy": side, "cpu_ns_per_message": both[point % 2]}
@@ -109,12 +109,14 @@ def test_a_small_pool_is_compared_on_workloads_that_have_all_three() -> None:
     ]  # fmt: skip
     rows += [{**rows[0], "block": 10}, {**rows[0], "block": 11, "status": "failed", "strategy": "mix"}]
     rows += [{**rows[0], "block": 12, "strategy": side, "prepared": 0} for side in costs]  # the small pool holds none
+    rows += [{**row, "block": design.MOST_POINTS + row["block"]} for row in rows[:30]]  # again: no further workloads
     over_alloc, over_pool = fit.small_pool(pd.DataFrame(rows)).to_dict("records")
     assert (over_alloc["configuration"], over_alloc["over"], over_alloc["workloads"]) == ("g1", "alloc", 10)
     assert over_alloc["ratio"] == pytest.approx(math.sqrt(0.8 * 0.5)) and over_alloc["cheaper"] == 10
     assert over_pool["ratio"] == pytest.approx(math.sqrt(80 / 60 * 0.5)) and over_pool["cheaper"] == 5
     assert over_alloc["cheapest"] == over_pool["cheapest"] == 5
-    assert fit.small_pool(pd.DataFrame([row for row in rows if row["strategy"] != "mix"])).empty
+    for side in costs:
+        assert fit.small_pool(pd.DataFrame([row for row in rows if row["strategy"] != side])).empty
 
 
 def made_up(noise: float = 0.0) -> list[Neighbour]:

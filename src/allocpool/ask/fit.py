@@ -200,10 +200,11 @@ def small_pool(trials: pd.DataFrame) -> pd.DataFrame:
     ``cheaper``: workloads where it is so by more than the equivalence margin; ``cheapest``: cheaper than both."""
     holds = (trials["strategy"] != MIX) | (trials["prepared"] > 0)
     done = trials[(trials["status"] == "ok") & holds]
-    done = done.assign(configuration=pd.Series(map(configuration_of, rows_of(done)), done.index))
-    cell = ["configuration", "host_id", "block", "strategy"]
+    named = pd.Series(map(configuration_of, rows_of(done)), done.index)
+    done = done.assign(configuration=named, point=done["block"] % design.MOST_POINTS)
+    cell = ["configuration", "host_id", "point", "strategy"]
     logs = np.log(done.groupby(cell)["cpu_ns_per_message"].median()).unstack("strategy")
-    if MIX not in logs:
+    if not {ALLOC, MIX, POOL} <= set(logs):
         return pd.DataFrame()
     logs, margin, rows = logs.dropna(), math.log(EFFECT), []
     for configuration, own in logs.groupby("configuration"):

@@ -143,7 +143,7 @@ def _absolute(value: str) -> Path:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether a file is there. Unlike `Path.is_file` before Python 3.14, it is not for what may not be looked at."""
+    """Whether a file can be seen there; below what may not be entered, `Path.is_file` raises before Python 3.14."""
     return os.path.isfile(path)
 
 
