@@ -257,7 +257,7 @@ def _shares(shifts: Array, judged: Judged, larger: Flags) -> tuple[float, ...]:
         wrong |= true & judged.decided & ~judged.different
     equivalent = judged.decided & ~judged.different
     shares = (
-        larger[true].mean(), wrong.mean(), wrong.sum() / max(1, judged.decided.sum()), equivalent[~true].mean(),
+        larger[true].mean(), wrong.mean(), wrong.sum() / max(1, int(judged.decided.sum())), equivalent[~true].mean(),
         1 - judged.decided.mean(),
     )  # fmt: skip
     return tuple(map(float, shares))
