@@ -20,8 +20,8 @@ CONFIGURATIONS = {
     "genzgc_27": "generational ZGC, JDK 27", "parallel_27": "Parallel, JDK 27",
 }  # fmt: skip
 SHIFTED_FROM = {"g1_27": "g1", "genzgc_27": "genzgc", "parallel_27": "parallel"}
-"""Measured on a part of the workloads, next to one that has them all: its process is the other's, shifted by what
-differs on that part."""
+"""Measured on another machine than the rest: its process is the other's, shifted by what differs on workloads that
+both ran there."""
 MEASURED = {
     ("array", "g1", 25): "g1", ("array", "genzgc", 25): "genzgc", ("array", "parallel", 25): "parallel",
     ("native", "g1", 25): "direct", ("malloc", "", 25): "cpp", ("array", "g1", 27): "g1_27",
