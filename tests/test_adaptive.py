@@ -13,7 +13,7 @@ from test_decision_map import Runner, runner
 from allocpool import home
 from allocpool.campaign import campaign, sequential, store, tidy
 from allocpool.campaign.registry import study_named
-from allocpool.decisions import B_CHEAPER, OPEN
+from allocpool.decisions import B_CHEAPER, FEWEST, OPEN
 from allocpool.errors import UserError
 from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
 from allocpool.packets.cells import CONFIGURATION
@@ -124,6 +124,7 @@ def opened(trials: int = 10, schedule: str = "fixed") -> campaign.Campaign:
 def test_adaptive_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> None:
     runner.ends_after = 25
     assert len(opened().first_round_specs()) == 60 and "60 trials in all" in sequential.plan_in_words(opened())
+    assert len(opened(FEWEST).first_round_specs()) == 6 * FEWEST  # as a question's own number, secondary ones too
     with pytest.raises(KeyboardInterrupt):
         sequential.measure([opened()])
     status = opened().status()

@@ -276,7 +276,7 @@ class Campaign:
         """Return the planned trials that can run here; of a sequential campaign, or adaptive study, also the first
         trials of its questions."""
         specs = [item.spec for item in self.planned if not item.unavailable]
-        asked = [question for question in self.questions if question.comes_first]
+        asked = [question for question in self.questions if question.comes_first or not self.is_sequential]
         fewest = {cell: question.fewest for question in asked for cell in question.cells}
         if self._adds:
             specs += [task.spec for cell, n in fewest.items() for task in itertools.islice(self._blocks(cell), n)]
