@@ -119,6 +119,16 @@ def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
     return "\n\n".join(sorted(found, key=lambda words: words.startswith("**Inconclusive.**")))
 
 
+def published_sizes_table(profile: str) -> list[GT]:
+    """Return the summary of what profile ``article`` left, whose cells have the published sizes; none of that profile
+    itself, which shows it anyway, or where it has no adaptive trials."""
+    tables, about = store.stored("realtime", "article")
+    if about is None or profile == "article" or tables["adaptive"].empty:
+        return []
+    where = hosts.label(about["host_id"], "article")
+    return [summary_table(realtime_cells(tables), "At the published sizes", f"profile article, {where}")]
+
+
 _DECIDED = POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes", "inconclusive"
 
 
