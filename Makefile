@@ -125,10 +125,12 @@ test-notebooks: .venv/.installed
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb paper/*.ipynb
 
 # Nothing is timed: a JVM of tests spends most of what it takes on its second compiler. What runs on the ring in trials
-# is compiled by both. Bytecode is that of javac and of releases: a sixth of a short JVM is verifying it.
+# is compiled by both. Bytecode is that of javac and of releases: a sixth of a short JVM is verifying it. From JDK 26 on a
+# heap begins so small that a test of where packets lie would be collected in its midst.
 MAVEN = JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes.discovery import find_javac; print(find_javac().home)')" \
   mvn --batch-mode --threads $(JOBS) --file workloads/pom.xml \
-  -DargLine='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote'
+  -DargLine='-Xms256m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions \
+  -XX:-BytecodeVerificationRemote'
 
 test-java: .venv/.installed
 	$(MAVEN) --projects '!threads-jcstress' verify
