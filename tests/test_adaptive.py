@@ -110,6 +110,12 @@ def test_errors_are_within_what_is_stated_as_stored_and_again() -> None:
         assert rates.loc[(rates["ratio"] == 3) & (rates["n"] == 10), "decided"].min() > 0.9
 
 
+def test_cells_of_the_published_sizes_stand_on_the_pages_of_other_profiles() -> None:
+    (table,) = story.published_sizes_table("standard")
+    assert table.as_raw_html().count("n = 5 trials") == 72
+    assert story.published_sizes_table("article") == []
+
+
 KEY = "java/heap/g1/25"
 CASES = ["B", "C"]
 
