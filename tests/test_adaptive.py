@@ -111,9 +111,10 @@ def test_errors_are_within_what_is_stated_as_stored_and_again() -> None:
 
 
 def test_cells_of_the_published_sizes_stand_on_the_pages_of_other_profiles() -> None:
-    (table,) = story.published_sizes_table("standard")
-    assert table.as_raw_html().count("n = 5 trials") == 72
-    assert story.published_sizes_table("article") == []
+    summary, decided = story.published_sizes_tables("standard")
+    assert summary.as_raw_html().count("n = 5 trials") == 108
+    assert decided.as_raw_html().count("<tr>") == 30
+    assert story.published_sizes_tables("article") == []
 
 
 KEY = "java/heap/g1/25"

@@ -20,6 +20,7 @@ from allocpool.campaign import hosts, store
 from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EQUIVALENT, OPEN
 from allocpool.evidence import style
 from allocpool.evidence.style import GREY, GRID, INK, by_panel, finish, log_axes, mark, nothing, panels
+from allocpool.evidence.tables import TableOrWords, plain_table
 from allocpool.evidence.trials import finished, records, spelled_out
 from allocpool.packets.comparisons import UNDECIDED
 from allocpool.packets.published import ARTICLE, with_published
@@ -119,14 +120,17 @@ def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
     return "\n\n".join(sorted(found, key=lambda words: words.startswith("**Inconclusive.**")))
 
 
-def published_sizes_table(profile: str) -> list[GT]:
-    """Return the summary of what profile ``article`` left, whose cells have the published sizes; none of that profile
-    itself, which shows it anyway, or where it has no adaptive trials."""
+def published_sizes_tables(profile: str) -> list[TableOrWords]:
+    """Return the summary of what profile ``article`` left, whose cells have the published sizes, and which strategy
+    keeps up there; none of that profile itself, which shows both anyway, or where it has no adaptive trials."""
     tables, about = store.stored("realtime", "article")
     if about is None or profile == "article" or tables["adaptive"].empty:
         return []
-    where = hosts.label(about["host_id"], "article")
-    return [summary_table(realtime_cells(tables), "At the published sizes", f"profile article, {where}")]
+    cells, where = realtime_cells(tables), f"profile article, {hosts.label(about['host_id'], 'article')}"
+    return [
+        summary_table(cells, "At the published sizes", where),
+        plain_table(pool_or_allocate(cells), f"Allocate or pool at the published sizes: {where}"),
+    ]
 
 
 _DECIDED = POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes", "inconclusive"
