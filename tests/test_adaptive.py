@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from great_tables import GT
 from test_decision_map import Runner, runner
 
 from allocpool import home
@@ -112,6 +113,7 @@ def test_errors_are_within_what_is_stated_as_stored_and_again() -> None:
 
 def test_cells_of_the_published_sizes_stand_on_the_pages_of_other_profiles() -> None:
     summary, decided = story.published_sizes_tables("standard")
+    assert isinstance(summary, GT) and isinstance(decided, GT)
     assert summary.as_raw_html().count("n = 5 trials") == 108
     assert decided.as_raw_html().count("<tr>") == 30
     assert story.published_sizes_tables("article") == []

@@ -141,9 +141,9 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
     together, so that of what is decided one in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57,
     1995).
 
-    Columns: configuration, case, alloc and pool (minimum sustainable inter-arrival times in words), ratio (alloc over
-    pool; NaN where one of them has none), low and high (between which it lies, 95%), n (trials of the smaller side),
-    decided (`POOLING`, `ALLOCATING`, `NEITHER` or `UNSHOWN`).
+    Columns: configuration, case, decided (`POOLING`, `ALLOCATING`, `NEITHER` or `UNSHOWN`), alloc and pool (minimum
+    sustainable inter-arrival times in words), ratio (alloc over pool; NaN where one of them has none), low and high
+    (between which it lies, 95%), n (trials of the smaller side).
     """
     java = cells[(cells["language"] == "java") & (cells["n"] > 0)]
     of = {(row.configuration, row.case, row.strategy): row for row in records(java)}
@@ -157,10 +157,10 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
         decided = POOLING if for_pool <= ALPHA else ALLOCATING if for_alloc <= ALPHA else NEITHER if none else UNSHOWN
         ratio = over([(alloc.every_pdr, pool.every_pdr)]).decision
         rows.append([
-            pool.configuration, pool.case, _interval(alloc), _interval(pool),
-            float(f"{alloc.pdr_ns / pool.pdr_ns:.3g}"), ratio.low, ratio.high, min(pool.n, alloc.n), decided,
+            pool.configuration, pool.case, decided, _interval(alloc), _interval(pool),
+            float(f"{alloc.pdr_ns / pool.pdr_ns:.3g}"), ratio.low, ratio.high, min(pool.n, alloc.n),
         ])  # fmt: skip
-    columns = ["configuration", "case", "alloc", "pool", "ratio", "low", "high", "n", "decided"]
+    columns = ["configuration", "case", "decided", "alloc", "pool", "ratio", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
 
 
