@@ -19,7 +19,7 @@ from allocpool.errors import UserError
 from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
 from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.comparisons import NOW
-from allocpool.studies.realtime import adaptive, claims, proof, story
+from allocpool.studies.realtime import adaptive, claims, explanations, proof, story
 from allocpool.studies.realtime.adaptive import AdaptiveTrials, Seen
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
@@ -112,11 +112,29 @@ def test_errors_are_within_what_is_stated_as_stored_and_again() -> None:
 
 
 def test_cells_of_the_published_sizes_stand_on_the_pages_of_other_profiles() -> None:
-    summary, decided = story.published_sizes_tables("standard")
-    assert isinstance(summary, GT) and isinstance(decided, GT)
+    summary, decided, why = story.published_sizes_tables("standard")
+    assert isinstance(summary, GT) and isinstance(decided, GT) and isinstance(why, GT)
     assert summary.as_raw_html().count("n = 5 trials") == 108
     assert decided.as_raw_html().count("<tr>") == 30
     assert story.published_sizes_tables("article") == []
+
+
+def test_a_full_pool_under_parallel_fails_by_full_collections() -> None:
+    """What pages 03 and 04 say in prose, of the shipped results."""
+    measured, about = store.stored("realtime", "article")
+    assert about is not None
+    verdicts = claims.of_campaign(measured, about["profile"])
+    found = explanations.of_claims(measured, realtime_cells(measured), verdicts)
+    in_a = [each for each in found if "Parallel" in each.asked.comparison and each.asked.comparison.endswith("pool A")]
+    for change in (explanations.SMALL, explanations.ROOMY, explanations.PATIENT):
+        helps = [each.effect.direction > 0 for each in in_a if each.asked.changed == change.words]
+        assert helps == [True, True], change.words
+    of_pauses, _ = store.stored("pauses", "standard")
+    pauses = of_pauses["pauses"].merge(of_pauses["trials"], on="trial_id")
+    pauses = pauses[(pauses["mode"] == "batch") & (pauses["layout"] == "heap") & (pauses["strategy"] == "pool")]
+    full = (pauses["kind"] == "Full").groupby([pauses["collector"], pauses["case"]]).all()
+    assert full.loc[["parallel", "serial"]].all() and full.loc[["parallel", "serial"]].size == 6
+    assert not full.loc[["g1"]].any()
 
 
 KEY = "java/heap/g1/25"

@@ -160,7 +160,9 @@ def _ratio(comparison: Comparison) -> str | None:
     return f"above {stats.significant(ratio.low, 2)}" if ratio.low > 0 else "not bounded"
 
 
-def for_reader(judged: Sequence[Ablation], intervals: str = "Student's intervals") -> tables.TableOrWords:
+def for_reader(
+    judged: Sequence[Ablation], intervals: str = "Student's intervals", where: str = "here"
+) -> tables.TableOrWords:
     """Return `table` for a page, grouped by claim; ``intervals`` names the kind that the ratios have."""
     rows = table(judged)
     judged_on = rows["judged on"].map(lambda set_up: f" ({set_up})" if set_up else "")
@@ -171,4 +173,4 @@ def for_reader(judged: Sequence[Ablation], intervals: str = "Student's intervals
         f"{NOT_THE_CAUSE.capitalize()}: does not move beyond the equivalence margin. All changes of the table are "
         f"decided together; {intervals}."
     )
-    return tables.plain_table(rows, "Why claims fail here: one thing changed", note, under="claim")
+    return tables.plain_table(rows, f"Why claims fail {where}: one thing changed", note, under="claim")

@@ -18,7 +18,7 @@ from scipy import stats as scipy_stats
 from allocpool import stats
 from allocpool.campaign import hosts, store
 from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EQUIVALENT, OPEN
-from allocpool.evidence import style
+from allocpool.evidence import ablation, style
 from allocpool.evidence.style import GREY, GRID, INK, by_panel, finish, log_axes, mark, nothing, panels
 from allocpool.evidence.tables import TableOrWords, plain_table
 from allocpool.evidence.trials import finished, records, spelled_out
@@ -27,6 +27,7 @@ from allocpool.packets.published import ARTICLE, with_published
 from allocpool.packets.style import STRATEGY_STYLE
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, configuration_grid, key_of
 from allocpool.stats import plural, significant
+from allocpool.studies.realtime import claims, explanations
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.adaptive import over, p_smaller
 from allocpool.studies.realtime.cells import (
@@ -121,15 +122,18 @@ def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
 
 
 def published_sizes_tables(profile: str) -> list[TableOrWords]:
-    """Return the summary of what profile ``article`` left, whose cells have the published sizes, and which strategy
-    keeps up there; none of that profile itself, which shows both anyway, or where it has no adaptive trials."""
+    """Return the summary of what profile ``article`` left, whose cells have the published sizes, which strategy keeps
+    up there, and why its claims fail; none of that profile itself, which shows them anyway, or where it has no adaptive
+    trials."""
     tables, about = store.stored("realtime", "article")
     if about is None or profile == "article" or tables["adaptive"].empty:
         return []
     cells, where = realtime_cells(tables), f"profile article, {hosts.label(about['host_id'], 'article')}"
+    changed = explanations.of_claims(tables, cells, claims.of_campaign(tables, about["profile"]))
     return [
         summary_table(cells, "At the published sizes", where),
         plain_table(pool_or_allocate(cells), f"Allocate or pool at the published sizes: {where}"),
+        ablation.for_reader(changed, explanations.BY_LIKELIHOOD, "at the published sizes"),
     ]
 
 
