@@ -85,6 +85,13 @@ class Seen(NamedTuple):
         return math.log(self.interval_ns) - _NEARLY * math.log1p(-min(self.lost_share, _MOST_LOST))
 
 
+READS = [
+    "queue_size", "stored_count", "interval_ns", "input_queue_ms", "source_stall_max_ms", "lost", "lost_ppm",
+    "delay_max_us",
+]  # fmt: skip
+"""Columns that `seen_of` reads; a row of all takes ten times as long to make."""
+
+
 def seen_of(row: Any) -> Seen:
     """Return what a row of table ``map`` or ``adaptive`` shows."""
     latest_ms = math.inf if row.lost > 0 else math.nan  # the trials of a search kept no delays
@@ -271,10 +278,8 @@ def _ratio(left: Side, right: Side, used: int) -> Array:
         limit: Array = np.interp(math.log(left) - _APART, _AXIS, other)
         return limit
     one, size = _likely_of(left, used), len(_AXIS)
-    likely: Array = np.array([
-        float((one[max(0, k) : size + min(0, k)] + other[max(0, -k) : size - max(0, k)]).max())
-        for k in range(1 - size, size)
-    ])  # fmt: skip
+    padded = np.pad(other, size - 1, constant_values=-math.inf)
+    likely: Array = (np.lib.stride_tricks.sliding_window_view(padded, size)[::-1] + one).max(axis=1)
     return likely - float(likely.max())
 
 

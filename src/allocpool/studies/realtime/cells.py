@@ -20,7 +20,7 @@ from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, CONFIGURATION_FACTS, cells_of
 from allocpool.packets.published import LIKELIEST, in_our_words, with_published
-from allocpool.studies.realtime.adaptive import AdaptiveTrials, outcomes_of, seen_of
+from allocpool.studies.realtime.adaptive import READS, AdaptiveTrials, outcomes_of, seen_of
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
 from allocpool.studies.realtime.tables import ABOUT_ONE
 
@@ -52,7 +52,7 @@ def usual_heap(rows: pd.DataFrame) -> pd.Series:
 
 
 def placed_of(done: pd.DataFrame, goal: str) -> AdaptiveTrials:
-    seen = [seen_of(row) for row in records(done)]
+    seen = [seen_of(row) for row in records(done[READS])]
     found = outcomes_of(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
     highest_ns = max((interval_ns for interval_ns, _ in found), default=math.nan)
     return AdaptiveTrials(found, len(seen) - len(found), highest_ns, bool((done["mode"] == "search").any()))

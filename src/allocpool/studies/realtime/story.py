@@ -129,7 +129,7 @@ def published_sizes_tables(profile: str) -> list[TableOrWords]:
     if about is None or profile == "article" or tables["adaptive"].empty:
         return []
     cells, where = realtime_cells(tables), f"profile article, {hosts.label(about['host_id'], 'article')}"
-    changed = explanations.of_claims(tables, cells, claims.of_campaign(tables, about["profile"]))
+    changed = explanations.of_claims(tables, cells, claims.evaluate(cells, tables["trials"]))
     return [
         summary_table(cells, "At the published sizes", where),
         plain_table(pool_or_allocate(cells), f"Allocate or pool at the published sizes: {where}"),
