@@ -142,7 +142,7 @@ def table(judged: Sequence[Ablation]) -> pd.DataFrame:
     """Return a row per change that has a figure, its ratios in words."""
     rows = [
         {"comparison": item.asked.comparison, "changed": item.asked.changed, "outcome": item.outcome,
-         "as it is": _ratio(item.before), "after it": _ratio(item.after), "after over before": _ratio(item.effect),
+         "after over before": _ratio(item.effect), "as it is": _ratio(item.before), "after it": _ratio(item.after),
          "claim": item.asked.claim, "judged on": item.asked.set_up}
         for item in judged
         if item.outcome != NOT_MEASURED

@@ -89,7 +89,7 @@ READS = [
     "queue_size", "stored_count", "interval_ns", "input_queue_ms", "source_stall_max_ms", "lost", "lost_ppm",
     "delay_max_us",
 ]  # fmt: skip
-"""Columns that `seen_of` reads; a row of all takes ten times as long to make."""
+"""Columns that `seen_of` reads; rows of all columns are slow to make."""
 
 
 def seen_of(row: Any) -> Seen:
