@@ -163,7 +163,8 @@ def _ratio(comparison: Comparison) -> str | None:
 def for_reader(
     judged: Sequence[Ablation], intervals: str = "Student's intervals", where: str = "here"
 ) -> tables.TableOrWords:
-    """Return `table` for a page, grouped by claim; ``intervals`` names the kind that the ratios have."""
+    """Return `table` for a page, grouped by claim; ``intervals`` names the kind that the ratios have, ``where`` the
+    trials that the claims fail in."""
     rows = table(judged)
     judged_on = rows["judged on"].map(lambda set_up: f" ({set_up})" if set_up else "")
     rows = rows.drop(columns="judged on").assign(claim=rows["claim"].str.removesuffix(".") + judged_on)
