@@ -201,6 +201,10 @@ def test_the_trials_of_a_page_are_those_of_its_own_campaign(tmp_path: Path, monk
     assert list(pd.read_csv(tmp_path / f"{address}.csv")["trial_id"]) == list(left["trials"]["trial_id"])
     assert _build.write_trials({**own, "last_trial_utc": "2020-01-01"}, folder) == ""
     assert _build.write_trials(None, folder) == ""
+    realtime, provenance = store.stored("realtime", "standard")  # shipped with settings of its own
+    assert provenance is not None and provenance["profile"]["profile"] != "standard"
+    address = _build.write_trials(provenance, folder)
+    assert len(pd.read_parquet(tmp_path / f"{address}.parquet")) == len(realtime["trials"]) > 0
 
 
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:

@@ -221,7 +221,7 @@ def status_banner(provenance: Mapping[str, Any]) -> HTML:
         words += f" The machine was started {boots} times: costs are over its pace around each trial."
     if others := provenance.get("other_settings"):
         items = "".join(f"<li>{html.escape(each)}</li>" for each in others)
-        summary = f"{stats.plural(len(others), 'setting')} of this campaign differ from the profile's"
+        summary = f"{stats.plural(len(others), 'setting')} of this campaign changed from the profile's"
         words += f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
     return HTML(f'<div style="{style}">{words}</div>')
 

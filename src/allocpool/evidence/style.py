@@ -50,8 +50,8 @@ PHONE_PX, LEAST_PX = 350, 9
 """The width that a screen of 390 px leaves for a figure, and the smallest text on it."""
 TEXT = 1.02 * LEAST_PX * 72 * WIDTH / PHONE_PX
 """Points."""
-_LETTERS = WIDTH * 72 / (0.52 * TEXT)
-"""So many stand side by side in a figure."""
+_LETTERS = 0.82 * WIDTH * 72 / (0.52 * TEXT)
+"""So many stand side by side above the panels of a row, of whose width ticks take a part."""
 
 STATED = {"estimator": "median", "errorbar": ("pi", 100)}
 """For seaborn: of rows by `stated` the value and its interval; of trials their median and range."""
@@ -198,10 +198,18 @@ def _spell_out(figure: Figure, letters: float) -> None:
                 label.set_text(textwrap.fill(spelled_out(name), 20, break_long_words=False))
         lines = _in_words(axis.get_title()).splitlines()
         widest = max(10, round(letters / columns))
-        axis.set_title("\n".join(textwrap.fill(line, widest, break_long_words=False) for line in lines))
+        axis.set_title("\n".join(_fitting(line, widest) for line in lines))
     for text in figure.findobj(Text):
         if isinstance(text, Text):
             text.set_text(_in_words(text.get_text()))
+
+
+def _fitting(line: str, widest: int) -> str:
+    """Return a title in lines of at most so many letters, broken after a comma where that is enough."""
+    parts = line.split(", ")
+    held = "\N{NO-BREAK SPACE}" if max(len(part) + 1 for part in parts) <= widest else " "
+    words = ", ".join(part.replace(" ", held) for part in parts)
+    return textwrap.fill(words, widest, break_long_words=False).replace(held, " ")
 
 
 def stated(table: pd.DataFrame, value: str, low: str = "low", high: str = "high") -> pd.DataFrame:
@@ -332,7 +340,7 @@ def _legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
 def readable(figure: Figure) -> None:
     """Write names of columns and configurations in a figure of seaborn as a stranger reads them. Of a figure without a
     layout, panels are named in lines that fit, axes are labelled once, and the legend stands above."""
-    _spell_out(figure, (_LETTERS if figure.get_layout_engine() else 0.8 * _LETTERS) * figure.get_figwidth() / WIDTH)
+    _spell_out(figure, _LETTERS * min(1, figure.get_figwidth() / WIDTH))
     for along in (along for axis in figure.axes for along in (axis.xaxis, axis.yaxis)):
         if isinstance(along.get_major_formatter(), ticker.LogFormatterSciNotation):
             along.set_major_formatter(ticker.FuncFormatter(_plain))
@@ -343,7 +351,7 @@ def readable(figure: Figure) -> None:
     figure.set_size_inches(min(WIDTH, figure.get_figwidth()), figure.get_figheight())
     for axis in figure.axes:
         words = "  ".join(tick.get_text() for tick in axis.get_xticklabels())
-        if axis.xaxis.get_scale() != "log" and len(words) > 0.8 * _LETTERS / len(figure.axes):
+        if axis.xaxis.get_scale() != "log" and len(words) > _LETTERS / len(figure.axes):
             axis.tick_params(axis="x", rotation=45)
     for which in "xy":
         labels = {getattr(axis, f"get_{which}label")() for axis in figure.axes} - {""}

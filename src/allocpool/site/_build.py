@@ -319,11 +319,14 @@ def write_trials(provenance: Mapping[str, Any] | None, folder: Path) -> str:
     """Write the trials that a page shows; returns their address, empty where others are stored today."""
     if provenance is None or provenance.get("study") not in STUDY_NAMES:
         return ""
-    left, own = store.stored(provenance["study"], provenance["profile"]["profile"])
-    if own is None or any(own.get(name) != provenance.get(name) for name in ("host_id", "last_trial_utc")):
-        return ""
-    _write_both(left["trials"], folder / "trials")
-    return _address(folder / "trials")
+    profile = provenance["profile"]["profile"]
+    # A campaign with settings of its own ships under the name of the profile that it changed.
+    for name in (profile, re.sub("-[0-9a-f]{6}$", "", profile)):
+        left, own = store.stored(provenance["study"], name)
+        if own and all(own.get(key) == provenance.get(key) for key in ("host_id", "last_trial_utc")):
+            _write_both(left["trials"], folder / "trials")
+            return _address(folder / "trials")
+    return ""
 
 
 def _link_to_others(pages: list[Page], output_dir: Path) -> None:
