@@ -161,7 +161,7 @@ def packed(files: dict[str, bytes], host_id: str) -> bytes:
 
 @pytest.fixture
 def files(data: Path) -> dict[str, bytes]:
-    """Of a shipped campaign of another host than this, which may be the one of the first."""
+    """Those of a shipped campaign of another host: an archive of this one is refused before it is read."""
     campaigns = home.shipped_dir().glob("**/standard/stream")
     every = [{f"stream/{path.name}": path.read_bytes() for path in folder.iterdir()} for folder in campaigns]
     return next(one for one in every if host_of(one) != read_host().fingerprint())

@@ -40,13 +40,13 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
     ]
     long = long.astype({"ms": float}).sort_values([*panel, "answer"])
     long = pd.concat([long, _published()]) if axis == "keys" else long
-    order = [f"threads: {count}" for count in sorted(long["cooperative_threads"].unique())]
     long = long.assign(threads=long["cooperative_threads"].map("threads: {}".format))
+    order = long.sort_values("cooperative_threads")["threads"].unique()
     names = sorted(long["configuration"].unique())
     palette, top = style.looks(names)["palette"], max(100.0, long["ms"].max())
     grid = sns.relplot(
         long, kind="line", x="millions", y="ms", hue="configuration", hue_order=names, palette=palette,
-        style="threads", style_order=order, markers=True, dashes=False, facet_kws={"sharex": False},
+        style="threads", style_order=list(order), markers=True, dashes=False, facet_kws={"sharex": False},
         **style.BARS, **panels("panel", long["panel"].unique(), 2.6),
     )  # fmt: skip
     rule(grid, y=target_ms)
