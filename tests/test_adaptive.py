@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -114,7 +115,8 @@ def test_errors_are_within_what_is_stated_as_stored_and_again() -> None:
 def test_cells_of_the_published_sizes_stand_on_the_pages_of_other_profiles() -> None:
     summary, decided, why = story.published_sizes_tables("standard")
     assert isinstance(summary, GT) and isinstance(decided, GT) and isinstance(why, GT)
-    assert summary.as_raw_html().count("n = 5 trials") == 108
+    trials = [int(n) for n in re.findall(r"n = (\d+) trials", summary.as_raw_html())]
+    assert len(trials) == 108 and min(trials) >= 7  # of 8; a trial whose source stalled does not count
     assert decided.as_raw_html().count("<tr>") == 30
     assert story.published_sizes_tables("article") == []
 
