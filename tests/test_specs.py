@@ -237,12 +237,12 @@ def test_overrides_equal_to_the_profile_change_nothing_and_others_rename_the_cam
 def test_a_key_of_a_part_changes_that_key_and_leaves_the_others_as_the_profile_has_them() -> None:
     of_profile = campaign.open_study("realtime", "standard").profile.model_dump()
     changed = campaign.open_study(
-        "realtime", "standard", {"sweeps.blocks": 2, "batch.blocks": 1, "similar.cases": None}
+        "realtime", "standard", {"sweeps.blocks": 2, "decision_map.trials": 9, "similar.cases": None}
     )
     assert changed.profile.profile.startswith("standard-")
     expected = of_profile | {"profile": changed.profile.profile}
     expected["sweeps"] = {**of_profile["sweeps"], "blocks": 2}
-    expected["batch"] = {**of_profile["batch"], "blocks": 1}
+    expected["decision_map"] = {**of_profile["decision_map"], "trials": 9}
     assert changed.profile.model_dump() == expected
     same = {"sweeps.blocks": of_profile["sweeps"]["blocks"]}
     assert campaign.open_study("realtime", "standard", same).profile.profile == "standard"
