@@ -4,7 +4,7 @@ A *cell* is a configuration with a strategy and a case. *Adaptive* trials find i
 time: single trials, each where it is least known (`adaptive`). *Changed* cells are some of these once more, with one
 thing changed, to explain claims that fail. The *decision map* asks the same at several live sets (`decision_map`).
 *Sweeps* are single trials at one interval whose input queue or heap is varied; *long* trials wait at that interval for
-collections that are rare. *Batch* trials are those of the batch study, of the same cells.
+collections that are rare. *Batch* trials are those of the batch study, of cells that allocate in case A.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class LongTrials(_Part):
 
 
 class BatchPart(BaseModel):
-    """The batch trials of the cells; those of the batch study where its settings are the same."""
+    """Batch trials of allocating in case A, whose cost a source sets against intervals; those of the batch study where
+    its settings are the same."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -339,7 +340,7 @@ def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
     if part is None or not placed:
         return []
     sizes = Sizes(profile="batch", scale=profile.scale, **part.model_dump())
-    selection = Selection(configurations=placed, strategies=profile.strategies, cases=profile.cases)
+    selection = Selection(configurations=placed, strategies=("alloc",), cases=("A",))
     return plan_block(sizes, selection, block)
 
 
