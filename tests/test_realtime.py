@@ -309,3 +309,5 @@ def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> No
     limit_s = {"smoke": 90, "quick": 480, "standard": 150 * 60}.get(profile, 72 * 3600)
     assert 0 < sum(item.spec.expected_seconds() for item in planned if not item.unavailable) <= limit_s
     assert profile == "smoke" or not settings.configurations or settings.blocks > FEWEST
+    others = plan_realtime(settings.model_copy(update={"cases": ("C",)}), Machine(cores=2))
+    assert not [item for item in others if item.spec.mode == "batch"]

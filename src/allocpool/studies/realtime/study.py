@@ -337,7 +337,7 @@ def _heap_mb(configuration: Configuration, scale: float, factor: float) -> dict[
 def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
     part = profile.batch
     placed = tuple(text for text in profile.configurations if not never_frees(Configuration.parse(text).collector))
-    if part is None or not placed:
+    if part is None or not placed or "alloc" not in profile.strategies or "A" not in profile.cases:
         return []
     sizes = Sizes(profile="batch", scale=profile.scale, **part.model_dump())
     selection = Selection(configurations=placed, strategies=("alloc",), cases=("A",))
