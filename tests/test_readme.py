@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from allocpool import home, readme
+from allocpool.campaign.registry import every_study
 from allocpool.decisions import judged_by
 from allocpool.errors import UserError
 
@@ -34,3 +35,9 @@ def test_own_results_do_not_pass_for_the_shipped_ones(data: Path) -> None:
 
 def test_it_is_one_screen_long() -> None:
     assert len((home.home() / "README.md").read_text(encoding="utf-8").splitlines()) < 120
+
+
+def test_it_asks_the_questions_of_the_studies() -> None:
+    text = (home.home() / "README.md").read_text(encoding="utf-8")
+    asked = [f"| [{study.notebook}](notebooks/{study.notebook}.ipynb) | {study.question} |" for study in every_study()]
+    assert [row for row in asked if row not in text] == []

@@ -185,7 +185,7 @@ def labelled(table: pd.DataFrame) -> pd.DataFrame:
 STUDY = Study(
     name="allocation",
     notebook="06_allocation_speed",
-    question="What does a buffer cost: to obtain, to write to, and to live with many of mixed sizes?",
+    question="What does a buffer cost: to obtain, to write to, and to live with?",
     modes=(
         Mode(AllocationSpec, measurement.AllocationMeasurement, tables.summarise_buffers,
              "mode=allocation technique=malloc allocator=glibc bytes=1024 touch=none seconds=1"),

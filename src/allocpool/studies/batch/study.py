@@ -127,7 +127,7 @@ def cost(record: TrialRecord) -> float | None:
 STUDY = Study(
     name="batch",
     notebook="02_batch",
-    question="What does one packet cost when packets never stop coming?",
+    question="What does a message cost when messages never stop coming?",
     modes=(
         Mode(
             batch.BatchSpec, BatchMeasurement, columns.summarise_batch,

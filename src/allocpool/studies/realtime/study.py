@@ -498,7 +498,7 @@ def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFr
 STUDY = Study(
     name="realtime",
     notebook="04_realtime",
-    question="At what packet rate does each configuration stop losing packets?",
+    question="At what rate does a configuration stop losing messages?",
     modes=(
         Mode(
             specs.RealtimeSpec,

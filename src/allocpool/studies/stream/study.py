@@ -234,7 +234,7 @@ def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFram
 STUDY = Study(
     name="stream",
     notebook="08_green_threads",
-    question="What does a processor left to the collector buy with green threads?",
+    question="What does a processor left to the collector buy?",
     modes=(
         Mode(
             StreamSpec, StreamMeasurement, tables.summarise_stream,

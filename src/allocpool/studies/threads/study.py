@@ -221,7 +221,7 @@ def catalogue(profile: ThreadsProfile, planned: Sequence[Planned]) -> pd.DataFra
 STUDY = Study(
     name="threads",
     notebook="10_threads",
-    question="With many threads, who frees what another one allocated, and what does that cost?",
+    question="With many threads, who frees what another one allocated?",
     modes=(
         Mode(
             ThreadsSpec, ThreadsMeasurement, tables.summarise_threads,

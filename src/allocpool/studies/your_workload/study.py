@@ -212,7 +212,7 @@ def catalogue(profile: YourProfile, planned: Sequence[Planned]) -> pd.DataFrame:
 STUDY = Study(
     name="your_workload",
     notebook="09_your_workload",
-    question="Should a program like yours pool its messages, on its collector, and how far is it from trouble?",
+    question="Should a program like yours pool its messages?",
     modes=(
         Mode(
             MessagesSpec,
