@@ -187,8 +187,10 @@ def test_what_a_collector_takes_and_one_change_of_either_strategy() -> None:
 
 
 def test_a_page_opens_with_the_configurations_of_most_sizes() -> None:
-    rows = pd.DataFrame({"configuration": ["G1"] * 3 + ["ZGC"] * 3 + ["Parallel"], "alive": [1, 2, 3, 1, 2, 3, 2]})
+    rows = pd.DataFrame({"configuration": ["G1"] * 3 + ["ZGC"] * 3 + ["CMS"] * 2, "alive": [1, 2, 3, 1, 2, 3, 1, 2]})
     assert set(by_size.ladders(rows)["configuration"]) == {"G1", "ZGC"}
+    longer = pd.concat([rows, pd.DataFrame({"configuration": ["G1"], "alive": [4]})])
+    assert set(by_size.ladders(longer)["configuration"]) == {"G1", "ZGC"}
 
 
 def test_every_set_up_is_judged_on_one_machine_that_ran_its_collectors() -> None:
