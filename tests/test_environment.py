@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -66,6 +67,14 @@ def test_the_lock_hashes_everything_and_names_no_index() -> None:
 def test_the_build_backend_is_locked_too() -> None:
     required = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
     assert {canonicalize_name(Requirement(line).name) for line in required} <= set(locked())
+
+
+@pytest.mark.parametrize("file", ["Makefile", ".binder/postBuild"])
+def test_whoever_installs_the_lock_does_not_ask_for_what_it_leaves_out(file: str) -> None:
+    commands = (ROOT / file).read_text().replace("\\\n", " ").splitlines()
+    installing = [line for line in commands if "pip install" in line and "requirements.lock" in line]
+    assert installing
+    assert all("--no-deps" in line for line in installing)
 
 
 class TestMake:
