@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import synthetic
 
 from allocpool.decisions import A_CHEAPER, B_CHEAPER
 from allocpool.packets.specs import Configuration
-from allocpool.studies.instrument import story
+from allocpool.studies.instrument import proof, story
 
 FLAT = synthetic.CONFIGURATIONS[-1:]
 
@@ -34,6 +35,12 @@ def test_a_configuration_and_its_control_do_not_differ() -> None:
 def test_a_judge_that_favours_one_side_of_a_control_is_caught() -> None:
     found = story.controls(campaign("twin", centre=150.0))
     assert set(found["verdict"]) == {B_CHEAPER}
+
+
+def test_no_machine_on_record_finds_more_false_differences_than_the_stated_rate(data: Path) -> None:
+    found = story.controls_of_hosts("standard")
+    assert len(found) >= 4 and (found["pairs"] == 20).all()
+    assert found["false"].sum() <= found["pairs"].sum() * proof.highest_allowed(found["pairs"].sum())
 
 
 def test_iterations_follow_what_varies_and_what_it_costs() -> None:

@@ -12,7 +12,8 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from allocpool import decisions, stats
-from allocpool.campaign import store
+from allocpool.campaign import hosts, store
+from allocpool.decisions import A_CHEAPER, B_CHEAPER
 from allocpool.evidence import claims, tables
 from allocpool.evidence.trials import finished, records
 from allocpool.packets import cells as cell_data
@@ -143,6 +144,21 @@ def controls(trials: pd.DataFrame) -> pd.DataFrame:
     names = ["ratio", "low", "high", "n", "verdict", "remark"]
     rows = [[*key, *(getattr(one, name) for name in names)] for (key, *_), one in zip(pairs, found, strict=True)]
     return pd.DataFrame(rows, columns=[*_CELL, *names])
+
+
+def controls_of_hosts(profile: str) -> pd.DataFrame:
+    """Count the false differences of each host that measured the instrument under a profile, this one's first.
+
+    Columns: host, pairs, false (differences found), largest (ratio of a pair, either way), disturbed (share of trials).
+    """
+    rows = []
+    for one in hosts.of_hosts("instrument", profile):
+        trials = hosts.tables_of_hosts("instrument", profile, one.host_id)["trials"]
+        pairs = controls(trials)
+        false = pairs["verdict"].isin([A_CHEAPER, B_CHEAPER]).sum()
+        largest = pairs["ratio"].astype(float).map(lambda ratio: max(ratio, 1 / ratio)).max()
+        rows.append([one.label, len(pairs), false, largest, trials["disturbed"].notna().mean()])
+    return pd.DataFrame(rows, columns=["host", "pairs", "false", "largest", "disturbed"])
 
 
 def causes(trials: pd.DataFrame) -> pd.DataFrame:
