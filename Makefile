@@ -138,7 +138,6 @@ test-java: .venv/.installed
 test-jcstress: .venv/.installed
 	$(MAVEN) --projects threads-jcstress --also-make -Dtest=StressTest -Dsurefire.failIfNoSpecifiedTests=false verify
 
-NATIVE_TESTS := packets buffers messages threads realtime echo
 build_native_tests = mkdir -p build && \
   settings="$$($(BIN)/python -c 'import shlex; from allocpool.compile import settings_of_tests as settings; \
     print(shlex.join(settings()))')" && \
@@ -151,11 +150,11 @@ OF_TSAN := '_thread(_NOT_BUILT)?$$|^thread\.'
 # As trials run it, with their very objects, and under each family of sanitizers, which exclude each other: here that of
 # ASan and UBSan.
 test-native: .venv/.installed
-	$(call build_native_tests,$(NATIVE_TESTS:%=%_test_plain) $(NATIVE_TESTS:%=%_test_address))
+	$(call build_native_tests,native_tests)
 	$(run_native_tests) --exclude-regex $(OF_TSAN)
 
 test-tsan: .venv/.installed
-	$(call build_native_tests,$(patsubst %,%_test_thread,$(filter-out packets buffers,$(NATIVE_TESTS))))
+	$(call build_native_tests,tsan_tests)
 	$(run_native_tests) --tests-regex $(OF_TSAN)
 
 # Neighbours to one process as long as the others have work: what a file sets up once mostly stays set up once.

@@ -308,7 +308,7 @@ def test_a_browser_gives_the_figures_of_python(tmp_path: Path) -> None:
     script = (home.home() / "src" / "allocpool" / "ask" / "calculator.js").read_text(encoding="utf-8")
     stored = model.path().read_text(encoding="utf-8")
     file.write_text(f"<script>{script}</script><script>const FILE = {stored};</script>", encoding="utf-8")
-    asked = [*drawn(30), USUAL, replace(USUAL, bytes=2**24)]
+    asked = [*drawn(10), USUAL, replace(USUAL, bytes=2**24)]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         tab = browser.new_page()
