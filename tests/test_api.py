@@ -71,6 +71,17 @@ def test_importing_it_imports_nothing_heavy_and_a_subpackage_hides_no_function()
         allocpool.no_such_function  # type: ignore[attr-defined]  # noqa: B018
 
 
+def test_a_command_that_judges_nothing_loads_no_statistics_and_no_figures() -> None:
+    """They take as long as all that it needs."""
+    code = (
+        "import sys; from allocpool.cli import main; "
+        "main(['plan', 'batch', '--profile', 'smoke'], standalone_mode=False); "
+        "print(sorted({'scipy.stats', 'scipy.optimize', 'sklearn', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_comparisons_are_those_of_the_judged_table_of_the_page(compared: pd.DataFrame) -> None:
     page = comparison_table(store.read_tables("batch", "standard")[0]["trials"])
     direction = compared["verdict"].map({"pool": 1, "alloc": -1}).fillna(0).astype(int)

@@ -28,7 +28,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from allocpool import stats
 from allocpool.decisions import ALPHA, Comparison, Decision
@@ -232,7 +232,7 @@ def adjusted(chances: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
     if not chances:
         return []
     values = np.clip(np.array(list(itertools.chain(*chances)), dtype=float), 0.0, 1.0)
-    together = iter(scipy_stats.false_discovery_control(values).tolist())
+    together = iter(scipy.stats.false_discovery_control(values).tolist())
     return [tuple(itertools.islice(together, len(each))) for each in chances]
 
 

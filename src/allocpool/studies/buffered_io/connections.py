@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from allocpool.decisions import ALPHA, FEWEST
 from allocpool.evidence import reference
@@ -96,7 +96,7 @@ def over_blocks(
     """
     groups = lines.groupby(list(by), sort=False)[value]
     mean, n = groups.mean(), groups.size()
-    half = scipy_stats.t.ppf(0.5 + level / 2, n - 1) * groups.std() * np.sqrt(1 / n + next_block)
+    half = scipy.stats.t.ppf(0.5 + level / 2, n - 1) * groups.std() * np.sqrt(1 / n + next_block)
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "n": n})
 
 

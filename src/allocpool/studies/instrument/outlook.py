@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import special
+import scipy
 
 from allocpool import stats
 from allocpool.campaign import campaign, profiles, sequential, store
@@ -95,7 +95,7 @@ def smallest_effect(spread: float, trials: int) -> float | None:
     if look is None:
         return None
     freedom = 2 * look - 2
-    quantiles = special.stdtrit(freedom, 1 - nominal_level(ALPHA, look) / 2) + special.stdtrit(freedom, 0.8)
+    quantiles = scipy.special.stdtrit(freedom, 1 - nominal_level(ALPHA, look) / 2) + scipy.special.stdtrit(freedom, 0.8)
     return math.expm1(float(quantiles) * spread * math.sqrt(2 / look))
 
 

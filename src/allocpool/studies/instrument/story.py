@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from allocpool import decisions, stats
 from allocpool.campaign import hosts, store
@@ -176,7 +176,7 @@ def causes(trials: pd.DataFrame) -> pd.DataFrame:
             if min(free.size, held.size) >= 2:
                 spreads = free.std(ddof=1), held.std(ddof=1)
                 speeds = (1 + decisions.shape_of(logs).startswith("two speeds") for logs in (free, held))
-                p = float(scipy_stats.levene(free, held, center="median").pvalue)
+                p = float(scipy.stats.levene(free, held, center="median").pvalue)
                 ratio = math.exp(held.mean() - free.mean())
                 rows.append([", ".join(key), what, *spreads, *speeds, free.size, held.size, ratio, p])
     names = ["cell", "held", "sd_free", "sd_held", "speeds_free", "speeds_held", "n_free", "n_held", "ratio", "p"]
@@ -186,7 +186,7 @@ def causes(trials: pd.DataFrame) -> pd.DataFrame:
 def _together(table: pd.DataFrame) -> pd.DataFrame:
     known = table["p"].notna()
     if known.any():
-        table.loc[known, "p"] = scipy_stats.false_discovery_control(table.loc[known, "p"])
+        table.loc[known, "p"] = scipy.stats.false_discovery_control(table.loc[known, "p"])
     return table
 
 
@@ -214,7 +214,7 @@ def traces(trials: pd.DataFrame) -> pd.DataFrame:
             middle = ranks.groupby([known[key] for key in _CELL], observed=True).transform("mean")
             r = float(np.corrcoef((ranks - middle).to_numpy(dtype=np.float64), rowvar=False)[0, 1])
             t = r * math.sqrt(freedom / max(1 - r * r, 1e-12))
-            rows.append([what, cells.ngroups, len(known), r, 2 * float(scipy_stats.t.sf(abs(t), freedom))])
+            rows.append([what, cells.ngroups, len(known), r, 2 * float(scipy.stats.t.sf(abs(t), freedom))])
     return _together(pd.DataFrame(rows, columns=["trace", "cells", "n", "correlation", "p"]))
 
 

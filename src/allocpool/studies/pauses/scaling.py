@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import optimize
-from scipy import stats as scipy_stats
+import scipy
 
 from allocpool.decisions import ALPHA, FEWEST
 from allocpool.packets.cells import ORDERED_BY, with_cost
@@ -39,7 +38,7 @@ class Estimate(NamedTuple):
 
     @property
     def _spread(self) -> Any:
-        return scipy_stats.t(self.trials - 2, self.value, max(self.error, 1e-300))
+        return scipy.stats.t(self.trials - 2, self.value, max(self.error, 1e-300))
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -130,7 +129,8 @@ def fit_live_set(live_objects: npt.ArrayLike, cost_ns: npt.ArrayLike) -> Fit | N
 
     middle = np.median(objects)
     start = [logs[objects <= middle].mean(), logs[objects >= middle].mean()]
-    fitted, covariance = optimize.curve_fit(heights, share, logs, start, jac=derivatives, ftol=1e-12, maxfev=10_000)
+    curve_fit = scipy.optimize.curve_fit
+    fitted, covariance = curve_fit(heights, share, logs, start, jac=derivatives, ftol=1e-12, maxfev=10_000)
     bend = _bend(logs - heights(share, *fitted), derivatives(share, *fitted), np.log(objects))
     return Fit((first, last), fitted, covariance, len(logs), bend)
 
@@ -144,7 +144,7 @@ def _bend(left: Array, tangent: Array, log_objects: Array) -> float:
         return math.nan
     _, (rest,), *_ = np.linalg.lstsq(wider, left, rcond=None)
     taken = float(left @ left) - rest
-    return float(scipy_stats.f.sf(taken / (rest / (count - 3)), 1, count - 3)) if rest > 1e-15 else math.nan
+    return float(scipy.stats.f.sf(taken / (rest / (count - 3)), 1, count - 3)) if rest > 1e-15 else math.nan
 
 
 def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 import pandas as pd
-from scipy.stats import binom
+import scipy
 
 from allocpool import decisions, stats
 from allocpool.campaign import hosts
@@ -281,6 +281,7 @@ def _longer_queue(data: Realtime) -> Evidence:
                                          shorter if len(trials) < len(longer) else _FEW))  # fmt: skip
                 continue
             losing = int((trials["lost_ppm"].astype(float) > 0).sum())
+            binom = scipy.stats.binom
             works, fails = binom.cdf(losing, len(trials), _EDGE), binom.sf(losing - 1, len(trials), _SAFE)
             found = f"{name}, {losing} of {len(trials)} trials lose"
             expected.append(Judged("a loss in every other trial", found, _NOTHING, chances=(works, fails)))

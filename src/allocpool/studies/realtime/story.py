@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import scipy
 import seaborn as sns
 from great_tables import GT
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from scipy import stats as scipy_stats
 
 from allocpool import stats
 from allocpool.campaign import hosts, store
@@ -154,7 +154,7 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
     pairs = [(row, of[(*key[:2], "alloc")]) for key, row in of.items()
              if key[2] == "pool" and (*key[:2], "alloc") in of]  # fmt: skip
     chances = [p_smaller(one.every_pdr, other.every_pdr) for pair in pairs for one, other in (pair, reversed(pair))]
-    adjusted = iter(scipy_stats.false_discovery_control(chances) if chances else [])
+    adjusted = iter(scipy.stats.false_discovery_control(chances) if chances else [])
     rows = []
     for (pool, alloc), for_pool, for_alloc in zip(pairs, adjusted, adjusted, strict=True):
         none = pool.answer == alloc.answer == LOSES

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scipy import special
+import scipy
 
 from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EQUIVALENT, Comparison, compare
 from allocpool.errors import UserError
@@ -111,9 +111,9 @@ def standing(lost: Sequence[bool]) -> str:
 
 def _mixture(events: int, n: int, chance: float, above: bool) -> float:
     """Return the likelihood of all chances above, or below, ``chance``, evenly weighted, over that of ``chance``."""
-    below = float(special.betainc(events + 1, n - events + 1, chance))
+    below = float(scipy.special.betainc(events + 1, n - events + 1, chance))
     part, width = (1 - below, 1 - chance) if above else (below, chance)
-    scale = float(special.beta(events + 1, n - events + 1))
+    scale = float(scipy.special.beta(events + 1, n - events + 1))
     return part * scale / width / (chance**events * (1 - chance) ** (n - events))
 
 
