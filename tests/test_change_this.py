@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 import pandas as pd
@@ -76,3 +77,4 @@ def test_a_few_lines_of_pandas_and_one_of_seaborn_draw_the_rows(study: str) -> N
     fewer = drawn(code, rows[rows["configuration"] == shown])
     assert marks(fewer) > 0 and points(fewer) != points(figure), "other rows, another figure"
     drawn(code, rows.iloc[:0])
+    plt.close("all")
