@@ -63,6 +63,20 @@ def test_no_side_is_named_where_another_machine_or_size_shows_the_other() -> Non
     assert kinds(own, campaign(dict.fromkeys("ABC", 2.0), scale=0.1)) == ["turns"]
 
 
+def test_a_size_at_which_another_machine_shows_the_other_side_is_named() -> None:
+    """Also where the answer turns by itself; at other sizes there is nothing to say."""
+    own = campaign({"A": 2.0, "B": 0.5, "C": 2.0})
+
+    def text(**ratios: float) -> str:
+        there = by_size.rungs(campaign(ratios, host="there"))
+        return by_size.headline(by_size.rungs(own), pd.concat([by_size.rungs(own), there])).text
+
+    alike = text(A=2.0, B=0.5, C=2.0)
+    assert text(A=2.0, B=1.0, C=2.0) == alike == by_size.headlines(by_size.rungs(own), by_size.rungs(own))[0].text
+    found = text(A=2.0, B=2.0, C=2.0).removeprefix(alike)
+    assert "200,000" in found and "990,000" not in found and "2,000" not in found.replace("200,000", "")
+
+
 def test_stored_campaigns_never_contradict_each_other() -> None:
     """Every machine and both profiles replayed: "turns" or "inconclusive", never one side here, the other there."""
     stored = [

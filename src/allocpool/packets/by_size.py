@@ -136,7 +136,12 @@ def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
         for verdict, part in rest.groupby("verdict")
     )
     sides = list(shown["verdict"].unique())
-    opposite = record[_has_side(record) & (record["verdict"] != sides[0])] if len(sides) == 1 else shown.iloc[:0]
+    stored = record[_has_side(record)]
+    if len(sides) > 1:  # each size for itself, on other machines
+        stored = stored[(stored["scale"] == largest["scale"].iloc[0]) & ~stored["host_id"].isin(own["host_id"])]
+        stored = stored[stored["alive"].isin(shown["alive"])]
+    here = stored["alive"].map(dict(zip(shown["alive"], shown["verdict"], strict=True))) if len(sides) > 1 else sides[0]
+    opposite = stored[stored["verdict"] != here]
     if len(sides) == 1 and opposite.empty:
         return Headline(name, sides[0], f"**{name}: {sides[0]}** {_alive(shown)}, {_times(shown)}{without}.")
     runs = (shown["verdict"] != shown["verdict"].shift()).cumsum()
@@ -144,10 +149,10 @@ def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
         f"**{part['verdict'].iloc[0]}** {_alive(part)}, {_times(part)}" for _, part in shown.groupby(runs)
     )
     elsewhere = ""
-    if len(opposite):
-        machines = set(opposite["host_id"]) - set(own["host_id"])
+    for side, part in opposite.groupby("verdict"):
+        machines = set(part["host_id"]) - set(own["host_id"])
         where = f"on {stats.plural(len(machines), 'other machine')}" if machines else "at another size"
-        elsewhere = f" The record shows {opposite['verdict'].iloc[0]} {_alive(opposite)} {where}."
+        elsewhere += f" The record shows {side} {_alive(part)} {where}."
     return Headline(name, "turns", f"**{name}:** {turns}{without}.{elsewhere}")
 
 
