@@ -137,7 +137,7 @@ def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
     )
     sides = list(shown["verdict"].unique())
     stored = record[_has_side(record)]
-    if len(sides) > 1:  # each size for itself, on other machines
+    if len(sides) > 1 and len(stored):  # each size for itself, on other machines
         stored = stored[(stored["scale"] == largest["scale"].iloc[0]) & ~stored["host_id"].isin(own["host_id"])]
         stored = stored[stored["alive"].isin(shown["alive"])]
     here = stored["alive"].map(dict(zip(shown["alive"], shown["verdict"], strict=True))) if len(sides) > 1 else sides[0]
